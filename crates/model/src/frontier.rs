@@ -1,0 +1,147 @@
+//! The contract between the crawl and whatever keeps its URLs.
+
+use std::time::{Duration, Instant};
+
+use crate::{HostHint, Lease, LeaseId, LinkCandidate};
+
+/// Hands out URLs that may be fetched now, and remembers which were already seen.
+///
+/// `contract::check` in the frontier crate holds every implementation to this:
+/// * a URL is queued once, however often and from wherever it is offered;
+/// * one URL is leased to one worker at a time, and one host has at most one lease whose request has
+///   not finished;
+/// * between the end of a request to a host and the next lease for it lies at least the host's delay,
+///   and between requests to hosts of one pay-level domain at least the domain's;
+/// * within a host, URLs come in breadth-first order: by depth, then in the order they were offered;
+/// * hosts take turns: a host with many URLs does not hold up one with few;
+/// * a lease that is not settled by its deadline becomes available again;
+/// * what `settle` and `offer` have returned from survives a kill; an unsettled lease is handed out
+///   again after reopening, and no host is asked sooner than its delay after reopening.
+///
+/// Calls block and are made in batches: a call is worth a write to disk.
+pub trait Frontier: Send + Sync {
+    /// Queues the candidates that are new and within the depth budget.
+    fn offer(&self, candidates: &[LinkCandidate]) -> Result<OfferSummary, FrontierError>;
+
+    /// Up to `max` URLs that may be fetched now, or when to ask again.
+    fn lease(&self, max: usize) -> Result<LeaseAnswer, FrontierError>;
+
+    /// Tells that the request of a lease has ended: the host's delay counts from now. Cheap, in
+    /// memory, and earlier than `settle`, which waits for the page to be durable.
+    fn request_finished(&self, lease: LeaseId, hint: HostHint);
+
+    /// Ends leases, together with the links their pages gave: all of it or nothing is durable.
+    fn settle(&self, settlements: Vec<Settlement>) -> Result<OfferSummary, FrontierError>;
+
+    /// Where the crawl stands.
+    fn counts(&self) -> FrontierCounts;
+}
+
+/// Answer to a request for leases.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LeaseAnswer {
+    /// Fetch these.
+    Leased(Vec<Lease>),
+    /// Nothing may be fetched before this moment, or before a lease is settled, whichever comes first.
+    Wait(Instant),
+    /// Nothing is queued, but leases are out and may bring links.
+    Busy,
+    /// Nothing is queued, nothing is out: the crawl has ended. `budget_spent` says whether URLs remain
+    /// that the page budget forbids.
+    Finished {
+        /// True when the page budget ended the crawl.
+        budget_spent: bool,
+    },
+}
+
+/// How one lease ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settlement {
+    /// Which lease.
+    pub lease: LeaseId,
+    /// How it ended.
+    pub kind: SettlementKind,
+    /// Links found, to be offered in the same write.
+    pub links: Vec<LinkCandidate>,
+}
+
+/// The ways a lease can end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SettlementKind {
+    /// The page is in the index. Counts against the page budget.
+    Indexed,
+    /// There is no page here: a redirect, a 404, a robots denial, or given up.
+    NoPage,
+    /// To be tried again after a pause: the given one, or one that doubles with each attempt.
+    Retry(Option<Duration>),
+    /// Handed back untried; goes to the front of its host's queue.
+    Returned,
+}
+
+/// What became of offered candidates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct OfferSummary {
+    /// Queued.
+    pub new: u64,
+    /// Seen before.
+    pub seen: u64,
+    /// Beyond the depth budget.
+    pub too_deep: u64,
+}
+
+impl std::ops::AddAssign for OfferSummary {
+    fn add_assign(&mut self, other: Self) {
+        self.new += other.new;
+        self.seen += other.seen;
+        self.too_deep += other.too_deep;
+    }
+}
+
+/// Where a crawl stands. All but `leased` and `hosts_ready` survive reopening.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct FrontierCounts {
+    /// URLs ever queued.
+    pub known: u64,
+    /// Waiting, retries included.
+    pub queued: u64,
+    /// Out with a worker.
+    pub leased: u64,
+    /// Settled as pages.
+    pub indexed: u64,
+    /// Settled without a page.
+    pub no_page: u64,
+    /// Hosts with something queued.
+    pub hosts: u64,
+}
+
+/// The frontier could not do its job. All of these end the crawl.
+#[derive(Debug, thiserror::Error)]
+pub enum FrontierError {
+    /// The store failed.
+    #[error("frontier store: {0}")]
+    Store(String),
+    /// What is stored cannot be understood.
+    #[error("frontier record `{key}` is damaged: {reason}")]
+    Damaged {
+        /// Its key.
+        key: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// Another process has the data directory.
+    #[error("`{path}` is in use by another process; stop it first or choose another --data directory")]
+    Locked {
+        /// The directory.
+        path: String,
+    },
+    /// Written by a version that this one cannot read.
+    #[error("`{path}` has frontier format {found}, this version reads {known}")]
+    Format {
+        /// The directory.
+        path: String,
+        /// The format found.
+        found: u32,
+        /// The format known.
+        known: u32,
+    },
+}

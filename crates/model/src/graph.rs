@@ -1,0 +1,57 @@
+//! A page as a graph: what transform hands to index and extract.
+
+use std::collections::HashSet;
+
+use oxrdf::Quad;
+
+use crate::{Diagnostic, PageUrl};
+
+/// Words of a page, for full-text search and language detection.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct PageText {
+    /// The page's title.
+    pub title: Option<String>,
+    /// Visible text, white space collapsed.
+    pub body: String,
+    /// BCP 47 tag, as the page says or as guessed.
+    pub language: Option<String>,
+}
+
+/// What a page's author asks of robots, from `<meta name=robots>` and `X-Robots-Tag`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RobotsDirectives {
+    /// The page may be fetched, but what it says is not to be kept.
+    pub noindex: bool,
+    /// Its links are not to be followed.
+    pub nofollow: bool,
+}
+
+/// Everything a page says, as quads, and what was noticed on the way.
+#[derive(Debug, Clone, Default)]
+pub struct PageGraph {
+    /// Triples of the page in the default graph; inner named graphs (TriG, JSON-LD) keep their names
+    /// here and become part of the page's graph when they are stored. Blank nodes are named after the page, so that
+    /// the same page gives the same nodes.
+    pub quads: Vec<Quad>,
+    /// For search.
+    pub text: PageText,
+    /// What the author asks of robots.
+    pub robots: RobotsDirectives,
+    /// Link targets every mention of which says `rel=nofollow` (or `sponsored`, `ugc`).
+    pub nofollow: HashSet<String>,
+    /// Targets of the plain HTML links among the quads (`rdfs:seeAlso`), for the setting that drops them.
+    pub plain_links: HashSet<String>,
+    /// What was wrong with the page.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+impl PageGraph {
+    /// The quads as they are stored: all in the graph of the page at `url`.
+    pub fn into_page_graph(quads: Vec<Quad>, url: &PageUrl) -> Vec<Quad> {
+        let graph = url.graph_name();
+        quads
+            .into_iter()
+            .map(|quad| Quad::new(quad.subject, quad.predicate, quad.object, graph.clone()))
+            .collect()
+    }
+}

@@ -1,0 +1,22 @@
+#![doc = include_str!("../README.md")]
+
+pub mod clock;
+pub mod detection;
+pub mod diagnostic;
+pub mod fetched;
+pub mod frontier;
+pub mod graph;
+pub mod link;
+pub mod url;
+pub mod vocab;
+
+pub use clock::{Clock, SystemClock};
+pub use detection::{DetectedPage, Detection, DocumentKind, XmlName};
+pub use diagnostic::{Diagnostic, Severity};
+pub use fetched::{FetchError, FetchOutcome, FetchedPage, HostHint, NotFetched, Redirect, Retry};
+pub use frontier::{
+    Frontier, FrontierCounts, FrontierError, LeaseAnswer, OfferSummary, Settlement, SettlementKind,
+};
+pub use graph::{PageGraph, PageText, RobotsDirectives};
+pub use link::{Lease, LeaseId, LinkCandidate};
+pub use url::{PageUrl, UrlProblem};

@@ -1,0 +1,56 @@
+//! A link on its way to being a page: first a candidate, then, when its turn comes, a lease.
+
+use serde::{Deserialize, Serialize};
+
+use crate::PageUrl;
+
+/// A URL somebody would like to see crawled: a seed, a link found on a page, the target of a redirect.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LinkCandidate {
+    /// What to fetch.
+    pub url: PageUrl,
+    /// Links followed from a seed; redirects do not count.
+    pub depth: u32,
+    /// The page that carried the link; nothing for a seed.
+    pub found_on: Option<PageUrl>,
+    /// The words of the link.
+    pub anchor: Option<String>,
+    /// URLs that led here by redirect, oldest first.
+    pub redirects: Vec<PageUrl>,
+}
+
+impl LinkCandidate {
+    /// A starting point.
+    pub fn seed(url: PageUrl) -> Self {
+        Self { url, depth: 0, found_on: None, anchor: None, redirects: Vec::new() }
+    }
+}
+
+/// Names one lease within one run of a frontier.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LeaseId(pub u64);
+
+/// The right, and the duty, to fetch one URL now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lease {
+    /// Names this lease when it is settled.
+    pub id: LeaseId,
+    /// What to fetch, and how it was found.
+    pub candidate: LinkCandidate,
+    /// How many fetches of this URL failed before, in a way that may pass.
+    pub attempt: u32,
+}
+
+impl Lease {
+    /// What to fetch.
+    pub fn url(&self) -> &PageUrl {
+        &self.candidate.url
+    }
+
+    /// The candidate that a redirect to `target` makes of this lease.
+    pub fn redirected(&self, target: PageUrl) -> LinkCandidate {
+        let mut redirects = self.candidate.redirects.clone();
+        redirects.push(self.candidate.url.clone());
+        LinkCandidate { url: target, redirects, ..self.candidate.clone() }
+    }
+}

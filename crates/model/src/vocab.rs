@@ -1,0 +1,100 @@
+//! The vocabularies Webloom writes, as constants, and the names it gives to graphs.
+
+/// Graphs of crawl metadata are named by this and the page's URL.
+pub const META_PREFIX: &str = "urn:webloom:meta:";
+
+macro_rules! vocabulary {
+    ($(#[$doc:meta])* $module:ident = $base:literal { $($name:ident = $local:literal),* $(,)? }) => {
+        $(#[$doc])*
+        pub mod $module {
+            use oxrdf::NamedNodeRef;
+            /// The namespace.
+            pub const NAMESPACE: &str = $base;
+            $(
+                #[doc = concat!("`", $base, $local, "`")]
+                pub const $name: NamedNodeRef<'_> = NamedNodeRef::new_unchecked(concat!($base, $local));
+            )*
+        }
+    };
+}
+
+vocabulary! {
+    /// Our own terms, where no public vocabulary has one.
+    wl = "urn:webloom:ns#" {
+        FETCH = "Fetch",
+        DIAGNOSTIC_CLASS = "Diagnostic",
+        DETECTED_TYPE = "detectedType",
+        CHARSET = "charset",
+        DEPTH = "depth",
+        FOUND_ON = "foundOn",
+        ANCHOR = "anchorText",
+        REDIRECTED_FROM = "redirectedFrom",
+        REDIRECTS_TO = "redirectsTo",
+        OUTCOME = "outcome",
+        REASON = "reason",
+        DIAGNOSTIC = "diagnostic",
+        SEVERITY = "severity",
+        CODE = "code",
+        LINE = "line",
+        DIGEST = "sha256",
+        FETCH_ACTIVITY = "fetch",
+    }
+}
+
+vocabulary! {
+    /// RDF.
+    rdf = "http://www.w3.org/1999/02/22-rdf-syntax-ns#" { TYPE = "type" }
+}
+
+vocabulary! {
+    /// RDF Schema.
+    rdfs = "http://www.w3.org/2000/01/rdf-schema#" { SEE_ALSO = "seeAlso", LABEL = "label", COMMENT = "comment" }
+}
+
+vocabulary! {
+    /// Dublin Core terms.
+    dcterms = "http://purl.org/dc/terms/" {
+        TITLE = "title",
+        DESCRIPTION = "description",
+        LANGUAGE = "language",
+        FORMAT = "format",
+        EXTENT = "extent",
+        IDENTIFIER = "identifier",
+    }
+}
+
+vocabulary! {
+    /// Friend of a friend.
+    foaf = "http://xmlns.com/foaf/0.1/" { DOCUMENT = "Document", DEPICTION = "depiction", MBOX = "mbox", NAME = "name" }
+}
+
+vocabulary! {
+    /// Provenance.
+    prov = "http://www.w3.org/ns/prov#" {
+        ENTITY = "Entity",
+        ACTIVITY = "Activity",
+        GENERATED_AT_TIME = "generatedAtTime",
+        WAS_GENERATED_BY = "wasGeneratedBy",
+        ENDED_AT_TIME = "endedAtTime",
+    }
+}
+
+vocabulary! {
+    /// HTTP in RDF.
+    http = "http://www.w3.org/2011/http#" { STATUS_CODE = "statusCodeNumber", HTTP_VERSION = "httpVersion" }
+}
+
+vocabulary! {
+    /// XHTML's link relations, for `rel` values.
+    xhv = "http://www.w3.org/1999/xhtml/vocab#" { LICENSE = "license", NEXT = "next", ALTERNATE = "alternate" }
+}
+
+vocabulary! {
+    /// Datatypes.
+    xsd = "http://www.w3.org/2001/XMLSchema#" {
+        INTEGER = "integer",
+        DATE_TIME = "dateTime",
+        BOOLEAN = "boolean",
+        STRING = "string",
+    }
+}
