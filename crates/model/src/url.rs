@@ -154,7 +154,7 @@ impl PageUrl {
 fn escape_for_iri(url: &Url) -> Option<String> {
     let text = url.as_str();
     let tail_start = text.len() - url[url::Position::BeforePath..].len();
-    let tail = text[tail_start..].as_bytes();
+    let tail = &text.as_bytes()[tail_start..];
     let must_escape = |index: usize| match tail[index] {
         b'"' | b'<' | b'>' | b'\\' | b'^' | b'`' | b'{' | b'|' | b'}' | b'[' | b']' => true,
         b'%' => !tail.get(index + 1..index + 3).is_some_and(|hex| hex.iter().all(u8::is_ascii_hexdigit)),
