@@ -1,2 +1,178 @@
-//! Placeholder.
-fn main() {}
+//! The project's own chores, in the only script language it has. `cargo xtask test` is what the README says and what CI
+//! runs; the other commands are its parts.
+
+mod licences;
+mod tidy;
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::time::Instant;
+
+use anyhow::{Context, bail};
+
+const USAGE: &str = "\
+cargo xtask test        set up what tests need, then check and test everything (what CI runs)
+cargo xtask check       formatting, lints, licences, tidy, generated files
+cargo xtask codegen     write config/default.toml (--check: only compare)
+cargo xtask tidy        the rules of the tree: who may depend on whom, what must be there
+cargo xtask bench       the crawl benchmark, results into bench/results";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let done = match words.as_slice() {
+        ["test"] => test(),
+        ["check"] => check(),
+        ["codegen"] => codegen(false),
+        ["codegen", "--check"] => codegen(true),
+        ["tidy"] => tidy::check(&root()),
+        ["bench"] => bench(),
+        _ => {
+            eprintln!("{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Everything CI checks. Ends at the first thing that fails.
+fn test() -> anyhow::Result<()> {
+    check()?;
+    let python = python_with("rdflib==7.6.0").context("the tests compare with rdflib")?;
+    let environment = [("WEBLOOM_PYTHON", python.to_string_lossy().into_owned())];
+    if installed("cargo-nextest") {
+        step("cargo", &["nextest", "run", "--workspace", "--no-fail-fast"], &environment)?;
+        step("cargo", &["test", "--workspace", "--doc", "--quiet"], &environment)?;
+    } else {
+        step("cargo", &["test", "--workspace"], &environment)?;
+    }
+    eprintln!("all checks and tests passed");
+    Ok(())
+}
+
+/// What can be said of the tree without running it.
+fn check() -> anyhow::Result<()> {
+    step("cargo", &["fmt", "--all", "--check"], &[])?;
+    tidy::check(&root())?;
+    if installed("cargo-deny") {
+        // Advisories need a database from the network; licences, bans and sources do not.
+        step("cargo", &["deny", "--offline", "check", "licenses", "bans", "sources"], &[])?;
+    }
+    licences::check(&root())?;
+    step("cargo", &["clippy", "--workspace", "--all-targets", "--quiet", "--", "--deny", "warnings"], &[])?;
+    codegen(true)
+}
+
+/// Prints every field of a crawl specification into `config/default.toml`.
+fn codegen(compare_only: bool) -> anyhow::Result<()> {
+    let printed = Command::new(cargo())
+        .args(["run", "--quiet", "--package", "webloom", "--", "crawl", "--print-spec"])
+        .current_dir(root())
+        .output()
+        .context("cannot run webloom")?;
+    if !printed.status.success() {
+        bail!("webloom crawl --print-spec failed: {}", String::from_utf8_lossy(&printed.stderr));
+    }
+    let file = root().join("config/default.toml");
+    if compare_only {
+        let current = std::fs::read(&file).unwrap_or_default();
+        if current != printed.stdout {
+            bail!("{} is out of date; run `cargo xtask codegen`", file.display());
+        }
+        return Ok(());
+    }
+    std::fs::create_dir_all(root().join("config"))?;
+    std::fs::write(&file, printed.stdout).with_context(|| format!("cannot write {}", file.display()))
+}
+
+/// Crawls a generated web of 50,000 pages twice, the second time with a host that takes ten seconds to answer.
+fn bench() -> anyhow::Result<()> {
+    step("cargo", &["build", "--release", "--package", "webloom"], &[])?;
+    let webloom = root().join("target/release/webloom");
+    let commit = output("git", &["rev-parse", "--short", "HEAD"])?;
+    let date = output("date", &["-u", "+%Y-%m-%d"])?;
+    let folder = root().join("bench/results");
+    std::fs::create_dir_all(&folder)?;
+    for (name, slow_host, seconds) in [("crawl-50k", "0", "3600"), ("crawl-50k-slow-host", "10", "150")] {
+        eprintln!("{name}");
+        let result = Command::new(&webloom)
+            .args(["bench", "crawl", "--pages", "50000", "--hosts", "500", "--json"])
+            .args(["--slow-host", slow_host, "--seconds", seconds])
+            .stderr(std::process::Stdio::inherit())
+            .output()?;
+        if !result.status.success() {
+            bail!("{name} failed");
+        }
+        std::fs::write(folder.join(format!("{date}-{commit}-{name}.json")), result.stdout)?;
+    }
+    Ok(())
+}
+
+/// Runs a command in the workspace, saying what and how long.
+fn step(program: &str, arguments: &[&str], environment: &[(&str, String)]) -> anyhow::Result<()> {
+    eprintln!("$ {program} {}", arguments.join(" "));
+    let start = Instant::now();
+    let program = if program == "cargo" { cargo() } else { program.into() };
+    let status = Command::new(&program)
+        .args(arguments)
+        .envs(environment.iter().map(|(name, value)| (name, value)))
+        .current_dir(root())
+        .status()
+        .with_context(|| format!("cannot run {program}"))?;
+    if !status.success() {
+        bail!("`{program} {}` failed", arguments.join(" "));
+    }
+    eprintln!("  {:.0} s", start.elapsed().as_secs_f64());
+    Ok(())
+}
+
+fn output(program: &str, arguments: &[&str]) -> anyhow::Result<String> {
+    let output = Command::new(program).args(arguments).current_dir(root()).output()?;
+    if !output.status.success() {
+        bail!("`{program} {}` failed: {}", arguments.join(" "), String::from_utf8_lossy(&output.stderr));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+/// A Python in a virtual environment of ours that has the package. Installed once, under `target`.
+fn python_with(package: &str) -> anyhow::Result<PathBuf> {
+    let environment = root().join("target/python");
+    let python = environment.join("bin/python");
+    let mark = environment.join(format!("{package}.installed"));
+    if mark.is_file() {
+        return Ok(python);
+    }
+    let make = || {
+        Command::new("python3").args(["-m", "venv", "--clear"]).arg(&environment).output().is_ok_and(|made| made.status.success())
+    };
+    if !make() {
+        // Debian splits the module off; elsewhere it comes with Python.
+        let _ = Command::new("apt-get").args(["update", "-qq"]).status();
+        let _ = Command::new("apt-get").args(["install", "-y", "-qq", "python3", "python3-venv"]).status();
+        if !make() {
+            bail!("cannot make a Python environment in {}; is python3 with its venv module installed?", environment.display());
+        }
+    }
+    step(&python.to_string_lossy(), &["-m", "pip", "install", "--quiet", package], &[])?;
+    std::fs::write(mark, "")?;
+    Ok(python)
+}
+
+fn installed(program: &str) -> bool {
+    env::var_os("PATH").is_some_and(|path| env::split_paths(&path).any(|folder| folder.join(program).is_file()))
+}
+
+fn cargo() -> String {
+    env::var("CARGO").unwrap_or_else(|_| "cargo".into())
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new(".")).to_owned()
+}

@@ -55,6 +55,19 @@ impl PageUrl {
         Self::from_parsed(Url::parse(text), text)
     }
 
+    /// Names a document that does not come from the web: a file, standard input. Any absolute IRI will do; it is never
+    /// fetched.
+    pub fn for_local_document(text: &str) -> Result<Self, UrlProblem> {
+        let unparsable =
+            |error: url::ParseError| UrlProblem::Unparsable { text: text.to_owned(), reason: error.to_string() };
+        let mut url = Url::parse(text).map_err(unparsable)?;
+        url.set_fragment(None);
+        match escape_for_iri(&url) {
+            Some(escaped) => Url::parse(&escaped).map(Self).map_err(unparsable),
+            None => Ok(Self(url)),
+        }
+    }
+
     /// Resolves a reference found on this page.
     pub fn join(&self, reference: &str) -> Result<Self, UrlProblem> {
         Self::from_parsed(self.0.join(reference), reference)

@@ -1,1 +1,15 @@
-//! Placeholder.
+#![doc = include_str!("../README.md")]
+
+pub mod counters;
+mod cpu;
+mod commit;
+pub mod crawl;
+pub mod metadata;
+pub mod process;
+pub mod spec;
+pub mod wiring;
+
+pub use counters::{Counters, Phase, PhaseNumbers};
+pub use crawl::{CrawlError, CrawlSummary, Stop};
+pub use spec::{CrawlSpec, RawSpec, SpecProblem, SpecProblems, StoredLinks};
+pub use wiring::{Crawl, DataDir};

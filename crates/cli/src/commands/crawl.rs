@@ -1,0 +1,407 @@
+//! `webloom crawl`: runs a crawl, shows how it goes, sums up.
+
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+use tokio::sync::watch;
+use webloom_model::{Frontier, FrontierCounts};
+use webloom_pipeline::crawl::CrawlEnd;
+use webloom_pipeline::spec::default_toml;
+use webloom_pipeline::{Counters, Crawl, CrawlSpec, CrawlSummary, DataDir, Phase, RawSpec, Stop};
+
+use crate::output::{bytes, with_commas, wrong_usage};
+
+/// Crawl from seeds, or resume what the data directory already holds.
+///
+/// An interrupt (Ctrl-C) finishes the pages under way and stops; a second one stops at once. Either way, and after a
+/// crash or a kill, the same command goes on where it was.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  webloom crawl https://example.org/ --max-pages 500
+  webloom crawl https://example.org/ --within anywhere --max-depth 2 --contact https://me.example/crawler
+  webloom crawl --spec museums.toml --data museums       everything in a file; see --print-spec
+  webloom crawl --data museums                           resume
+  webloom crawl http://localhost:8000/ --allow-private --delay 0s --set politeness.obey_robots=false")]
+pub struct CrawlCommand {
+    /// URLs to start from.
+    #[arg(value_name = "SEED")]
+    seeds: Vec<String>,
+    /// A crawl specification (TOML). Flags override it.
+    #[arg(long, value_name = "FILE")]
+    spec: Option<PathBuf>,
+    /// Directory for everything the crawl keeps. What it already holds is resumed.
+    #[arg(long, value_name = "DIR", default_value = "webloom-data")]
+    data: PathBuf,
+    /// Stop after this many pages.
+    #[arg(long, value_name = "N")]
+    max_pages: Option<u32>,
+    /// Follow at most this many links from a seed.
+    #[arg(long, value_name = "N")]
+    max_depth: Option<u32>,
+    /// Pause between two requests to one host, such as 500ms or 2s.
+    #[arg(long, value_name = "DURATION")]
+    delay: Option<String>,
+    /// How far links are followed: domains (of the seeds), hosts (of the seeds) or anywhere.
+    #[arg(long, value_name = "WHERE")]
+    within: Option<String>,
+    /// Follow only URLs that match one of these regular expressions.
+    #[arg(long, value_name = "REGEX")]
+    include: Vec<String>,
+    /// Do not follow URLs that match one of these regular expressions.
+    #[arg(long, value_name = "REGEX")]
+    exclude: Vec<String>,
+    /// Whom a webmaster can ask: a URL or a mail address, sent in the User-Agent.
+    #[arg(long, value_name = "URL|MAIL")]
+    contact: Option<String>,
+    /// Fetch from private and loopback addresses too.
+    #[arg(long)]
+    allow_private: bool,
+    /// Where hosts are, instead of asking DNS: HOST=ADDRESS[:PORT], *.SUFFIX=ADDRESS[:PORT].
+    #[arg(long, value_name = "RULE")]
+    resolve: Vec<String>,
+    /// Requests under way at once.
+    #[arg(long, value_name = "N")]
+    connections: Option<u32>,
+    /// Any other field of the specification, such as store.links='"none"'. Texts may go without quotes.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// Print every field of a specification with its default, and stop.
+    #[arg(long)]
+    print_spec: bool,
+    /// Print the summary as JSON on stdout.
+    #[arg(long)]
+    json: bool,
+    /// Show nothing while crawling.
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+impl CrawlCommand {
+    pub fn run(self) -> anyhow::Result<()> {
+        if self.print_spec {
+            std::io::stdout().write_all(default_toml().as_bytes())?;
+            return Ok(());
+        }
+        let data = DataDir::new(&self.data);
+        let spec = self.specification(&data)?;
+        if spec.seeds.is_empty() {
+            return Err(wrong_usage(
+                "nowhere to start: name a seed (`webloom crawl https://example.org/`), a --spec, or the --data directory of a crawl to resume",
+            ));
+        }
+        let show = if self.quiet { Show::Nothing } else { Show::for_stderr() };
+        let report = crawl(&data, spec, show)?;
+        if self.json {
+            let text = serde_json::to_string_pretty(&report.to_json())?;
+            writeln!(std::io::stdout(), "{text}")?;
+        } else if !self.quiet {
+            eprint!("{}", report.to_text(data.path()));
+        }
+        Ok(())
+    }
+
+    /// The file given, or the one the directory was started with, with the flags laid over it.
+    fn specification(&self, data: &DataDir) -> anyhow::Result<CrawlSpec> {
+        let file = match &self.spec {
+            Some(file) => Some(file.clone()),
+            None => Some(data.spec()).filter(|kept| kept.is_file()),
+        };
+        let mut raw = match &file {
+            Some(file) => {
+                let text = std::fs::read_to_string(file)
+                    .map_err(|error| wrong_usage(format!("cannot read `{}`: {error}", file.display())))?;
+                RawSpec::parse(&text).map_err(|problems| wrong_usage(format!("{}:\n{problems}", file.display())))?
+            }
+            None => RawSpec::default(),
+        };
+        self.lay_flags_over(&mut raw)?;
+        raw.check().map_err(|problems| {
+            let place = file.map(|file| format!("in {} or the flags:\n", file.display())).unwrap_or_default();
+            wrong_usage(format!("the crawl specification has problems {place}{problems}").replace("problems `", "problems:\n`"))
+        })
+    }
+
+    fn lay_flags_over(&self, raw: &mut RawSpec) -> anyhow::Result<()> {
+        if !self.seeds.is_empty() {
+            raw.set("seeds", self.seeds.clone());
+        }
+        for (key, value) in [("scope.max_pages", self.max_pages), ("scope.max_depth", self.max_depth), ("work.connections", self.connections)] {
+            if let Some(value) = value {
+                raw.set(key, i64::from(value));
+            }
+        }
+        for (key, value) in [("politeness.delay", &self.delay), ("scope.within", &self.within), ("politeness.contact", &self.contact)] {
+            if let Some(value) = value {
+                raw.set(key, value.as_str());
+            }
+        }
+        for (key, values) in [("scope.include", &self.include), ("scope.exclude", &self.exclude), ("fetch.resolve", &self.resolve)] {
+            if !values.is_empty() {
+                raw.set(key, values.clone());
+            }
+        }
+        if self.allow_private {
+            raw.set("fetch.allow_private", true);
+        }
+        for setting in &self.set {
+            raw.set_from_text(setting).map_err(|message| wrong_usage(format!("--set {setting}: {message}")))?;
+        }
+        Ok(())
+    }
+}
+
+/// How a running crawl is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Show {
+    /// A live picture, for a terminal.
+    Live,
+    /// A line now and then, for a log.
+    Lines,
+    /// Nothing.
+    Nothing,
+}
+
+impl Show {
+    /// What fits where stderr goes.
+    pub fn for_stderr() -> Self {
+        if std::io::stderr().is_terminal() { Self::Live } else { Self::Lines }
+    }
+}
+
+/// Runs a crawl to its end, or until interrupted.
+pub fn crawl(data: &DataDir, spec: CrawlSpec, show: Show) -> anyhow::Result<CrawlReport> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("cannot start the runtime")?;
+    let written = spec.written();
+    let crawl = Arc::new(Crawl::open(data, spec)?);
+    std::fs::write(data.spec(), written).with_context(|| format!("cannot write `{}`", data.spec().display()))?;
+    let counters = crawl.counters();
+    let frontier = crawl.frontier();
+    let summary = runtime.block_on(async {
+        let (stop_sender, stop) = watch::channel(Stop::No);
+        tokio::spawn(async move {
+            let mut asked = Stop::No;
+            while tokio::signal::ctrl_c().await.is_ok() {
+                asked = if asked == Stop::No { Stop::Gracefully } else { Stop::Now };
+                eprintln!(
+                    "{}",
+                    match asked {
+                        Stop::Gracefully => "\nfinishing the pages under way; interrupt again to stop at once",
+                        _ => "\nstopping at once; the same command resumes",
+                    }
+                );
+                let _ = stop_sender.send(asked);
+            }
+        });
+        let shown = tokio::spawn(watch_progress(show, counters.clone(), frontier.clone()));
+        let summary = crawl.clone().run(stop).await;
+        shown.abort();
+        let _ = shown.await;
+        summary
+    })?;
+    // A request that hangs must not hold the process once its page is settled or dropped.
+    runtime.shutdown_timeout(Duration::from_millis(200));
+    Ok(CrawlReport { summary, counters })
+}
+
+/// Shows how the crawl goes until the task is aborted.
+async fn watch_progress(show: Show, counters: Arc<Counters>, frontier: Arc<dyn Frontier>) {
+    match show {
+        Show::Nothing => {}
+        Show::Live => {
+            let bar = ProgressBar::new_spinner();
+            // The template is a constant and known to parse; without it the bar would only look plainer.
+            if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}") {
+                bar.set_style(style);
+            }
+            let bar = ClearOnDrop(bar);
+            let mut meter = Meter::new(&counters);
+            let mut ticks = tokio::time::interval(Duration::from_millis(250));
+            loop {
+                ticks.tick().await;
+                bar.0.set_message(meter.picture(&counters, &frontier.counts()));
+                bar.0.tick();
+            }
+        }
+        Show::Lines => {
+            let mut meter = Meter::new(&counters);
+            let mut ticks = tokio::time::interval(Duration::from_secs(5));
+            ticks.tick().await;
+            loop {
+                ticks.tick().await;
+                eprintln!("{}", meter.line(&counters, &frontier.counts()));
+            }
+        }
+    }
+}
+
+struct ClearOnDrop(ProgressBar);
+
+impl Drop for ClearOnDrop {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}
+
+/// Turns counters into rates since the last look.
+struct Meter {
+    looked: Instant,
+    pages: [u64; 5],
+}
+
+impl Meter {
+    fn new(counters: &Counters) -> Self {
+        Self { looked: Instant::now(), pages: Phase::ALL.map(|phase| counters.phase(phase).pages) }
+    }
+
+    /// Pages per second of each phase since the last look, which is kept at least a second apart.
+    fn rates(&mut self, counters: &Counters) -> [f64; 5] {
+        let seconds = self.looked.elapsed().as_secs_f64().max(1e-3);
+        let pages = Phase::ALL.map(|phase| counters.phase(phase).pages);
+        let rates = std::array::from_fn(|phase| (pages[phase] - self.pages[phase]) as f64 / seconds);
+        if seconds >= 3.0 {
+            *self = Self { looked: Instant::now(), pages };
+        }
+        rates
+    }
+
+    fn picture(&mut self, counters: &Counters, counts: &FrontierCounts) -> String {
+        let rates = self.rates(counters);
+        let phases: Vec<String> =
+            Phase::ALL.iter().zip(rates).map(|(phase, rate)| format!("{} {rate:.0}/s", phase.as_str())).collect();
+        format!(
+            "{} pages, {} quads, {}  [{}]\n  {}\n  queue {} on {} hosts; fetching {}, reading {}, committing {}; no page: {}",
+            with_commas(counts.indexed),
+            with_commas(counters.quads.load(Relaxed)),
+            bytes(counters.wire_bytes.load(Relaxed)),
+            clock(counters.elapsed()),
+            phases.join(" → "),
+            with_commas(counts.queued),
+            with_commas(counts.hosts),
+            counters.fetching.load(Relaxed),
+            counters.working.load(Relaxed),
+            counters.committing.load(Relaxed),
+            not_pages(counters),
+        )
+    }
+
+    fn line(&mut self, counters: &Counters, counts: &FrontierCounts) -> String {
+        let rates = self.rates(counters);
+        let phases: Vec<String> =
+            Phase::ALL.iter().zip(rates).map(|(phase, rate)| format!("{}={rate:.0}/s", phase.as_str())).collect();
+        format!(
+            "{} pages={} queued={} hosts={} {} quads={} no-page: {}",
+            clock(counters.elapsed()),
+            counts.indexed,
+            counts.queued,
+            counts.hosts,
+            phases.join(" "),
+            counters.quads.load(Relaxed),
+            not_pages(counters),
+        )
+    }
+}
+
+fn clock(elapsed: Duration) -> String {
+    let seconds = elapsed.as_secs();
+    format!("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)
+}
+
+fn not_pages(counters: &Counters) -> String {
+    let reasons: Vec<String> = counters.not_pages().iter().map(|(reason, count)| format!("{reason} {count}")).collect();
+    if reasons.is_empty() { "none".to_owned() } else { reasons.join(", ") }
+}
+
+/// What a crawl did in this process, and where it stands.
+pub struct CrawlReport {
+    /// How it ended.
+    pub summary: CrawlSummary,
+    /// What was counted.
+    pub counters: Arc<Counters>,
+}
+
+impl CrawlReport {
+    fn end(&self) -> &'static str {
+        match self.summary.end {
+            CrawlEnd::Complete => "complete",
+            CrawlEnd::BudgetSpent => "budget spent",
+            CrawlEnd::Stopped => "stopped",
+        }
+    }
+
+    /// For people.
+    pub fn to_text(&self, data: &Path) -> String {
+        let CrawlSummary { counts, .. } = &self.summary;
+        let counters = &self.counters;
+        let seconds = counters.elapsed().as_secs_f64().max(1e-3);
+        let indexed = counters.indexed.load(Relaxed);
+        let mut text = format!(
+            "{}: {} pages indexed, {} URLs without a page, {} still queued\n\
+             this run: {} pages in {:.1} s ({:.1}/s), {} quads, {} received, {} links found\n",
+            self.end(),
+            with_commas(counts.indexed),
+            with_commas(counts.no_page),
+            with_commas(counts.queued),
+            with_commas(indexed),
+            seconds,
+            indexed as f64 / seconds,
+            with_commas(counters.quads.load(Relaxed)),
+            bytes(counters.wire_bytes.load(Relaxed)),
+            with_commas(counters.links.load(Relaxed)),
+        );
+        text.push_str("  phase       pages   pages/s   busy s   pages per busy second\n");
+        for phase in Phase::ALL {
+            let numbers = counters.phase(phase);
+            text.push_str(&format!(
+                "  {:<10} {:>6} {:>9.1} {:>8.2} {:>12.0}\n",
+                phase.as_str(),
+                numbers.pages,
+                numbers.pages as f64 / seconds,
+                numbers.busy.as_secs_f64(),
+                numbers.pages_per_busy_second(),
+            ));
+        }
+        text.push_str(&format!("no page: {}\n", not_pages(counters)));
+        if self.summary.end != CrawlEnd::Complete {
+            text.push_str(&format!("resume with: webloom crawl --data {}\n", data.display()));
+        }
+        text
+    }
+
+    /// For programs.
+    pub fn to_json(&self) -> serde_json::Value {
+        let CrawlSummary { counts, .. } = &self.summary;
+        let counters = &self.counters;
+        let phases: serde_json::Map<String, serde_json::Value> = Phase::ALL
+            .iter()
+            .map(|phase| {
+                let numbers = counters.phase(*phase);
+                let value = serde_json::json!({"pages": numbers.pages, "busy_seconds": numbers.busy.as_secs_f64()});
+                (phase.as_str().to_owned(), value)
+            })
+            .collect();
+        serde_json::json!({
+            "end": self.end(),
+            "indexed": counts.indexed,
+            "no_page": counts.no_page,
+            "queued": counts.queued,
+            "known": counts.known,
+            "run": {
+                "seconds": counters.elapsed().as_secs_f64(),
+                "indexed": counters.indexed.load(Relaxed),
+                "quads": counters.quads.load(Relaxed),
+                "wire_bytes": counters.wire_bytes.load(Relaxed),
+                "links": counters.links.load(Relaxed),
+                "commits": counters.commits.load(Relaxed),
+                "phases": phases,
+                "no_page": counters.not_pages(),
+            },
+        })
+    }
+}

@@ -1,0 +1,305 @@
+//! `webloom extract`: the quads of one page, from a file, standard input or the web.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::Context;
+use bytes::Bytes;
+use clap::{Args, ValueEnum};
+use oxjsonld::JsonLdProfileSet;
+use oxrdf::{GraphName, Quad};
+use oxrdfio::{RdfFormat, RdfSerializer};
+use webloom_detect::detect;
+use webloom_fetch::{FetchConfig, Fetcher, MemoryRobotsStore, ResolveRule, decode_capped, resolver_for};
+use webloom_model::{DetectedPage, Diagnostic, FetchedPage, PageGraph, PageUrl, SystemClock};
+use webloom_transform::{ContextSource, Syntax, TransformConfig, transform};
+
+use crate::output::wrong_usage;
+
+/// Longest input that is read; the rest is cut, with a diagnostic.
+const INPUT_BYTES_MAX: u64 = 64 << 20;
+
+/// Print the quads of one page.
+///
+/// Broken input is told by diagnostics on stderr; what could be read is printed all the same.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  webloom extract page.html --base https://example.org/page
+  webloom extract https://example.org/ --format turtle
+  curl -s https://example.org/ | webloom extract - --base https://example.org/ --only jsonld")]
+pub struct Extract {
+    /// A file, a URL, or - for standard input.
+    #[arg(value_name = "FILE|URL|-")]
+    input: String,
+    /// The URL of the page, for relative links and as its name.
+    #[arg(long, value_name = "IRI")]
+    base: Option<String>,
+    /// The Content-Type it was served with.
+    #[arg(long, value_name = "MIME")]
+    content_type: Option<String>,
+    /// Only these syntaxes: html, jsonld, rdf.
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    only: Vec<String>,
+    /// How to print.
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = Format::Nquads)]
+    format: Format,
+    /// Answer fetches of IRIs that begin with PREFIX from files in DIR.
+    #[arg(long, value_name = "PREFIX=DIR")]
+    map: Vec<String>,
+    /// Put the page's URL as graph; without it triples print in the default graph.
+    #[arg(long)]
+    context_graph: bool,
+    /// Fetch from private and loopback addresses too.
+    #[arg(long)]
+    allow_private: bool,
+    /// Where hosts are, instead of asking DNS: HOST=ADDRESS[:PORT].
+    #[arg(long, value_name = "RULE")]
+    resolve: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Nquads,
+    Turtle,
+    Trig,
+    Jsonld,
+    Json,
+}
+
+impl Extract {
+    pub fn run(self) -> anyhow::Result<()> {
+        let config = self.transform_config()?;
+        let page = self.page()?;
+        let detected = detect(page);
+        let mut graph = transform(&detected, &config);
+        let mut diagnostics = detected.page.diagnostics.clone();
+        diagnostics.append(&mut graph.diagnostics);
+        for diagnostic in &diagnostics {
+            eprintln!("{diagnostic}");
+        }
+        let mut out = BufWriter::new(std::io::stdout().lock());
+        self.print(&detected, graph, &diagnostics, &mut out)?;
+        out.flush()?;
+        Ok(())
+    }
+
+    fn transform_config(&self) -> anyhow::Result<TransformConfig> {
+        let mut config = TransformConfig::default();
+        if !self.only.is_empty() {
+            let syntaxes: BTreeSet<Syntax> = self
+                .only
+                .iter()
+                .map(|name| {
+                    Syntax::from_name(name).ok_or_else(|| {
+                        let known: Vec<&str> = Syntax::ALL.iter().map(|syntax| syntax.as_str()).collect();
+                        wrong_usage(format!("--only {name}: there is no such syntax; there are {}", known.join(", ")))
+                    })
+                })
+                .collect::<anyhow::Result<_>>()?;
+            config.only = Some(syntaxes);
+        }
+        if !self.map.is_empty() {
+            let maps = self
+                .map
+                .iter()
+                .map(|rule| {
+                    rule.rsplit_once('=')
+                        .map(|(prefix, dir)| (prefix.to_owned(), PathBuf::from(dir)))
+                        .ok_or_else(|| wrong_usage(format!("--map {rule}: write PREFIX=DIR")))
+                })
+                .collect::<anyhow::Result<_>>()?;
+            config.contexts = Arc::new(MappedContexts { maps, others: config.contexts.clone() });
+        }
+        Ok(config)
+    }
+
+    /// Reads or fetches the page.
+    fn page(&self) -> anyhow::Result<FetchedPage> {
+        if self.input.starts_with("http://") || self.input.starts_with("https://") {
+            let mut page = self.fetch()?;
+            if let Some(content_type) = &self.content_type {
+                page.headers.retain(|(name, _)| name != "content-type");
+                page.headers.push(("content-type".to_owned(), content_type.clone()));
+            }
+            if let Some(base) = &self.base {
+                page.url = named(base)?;
+            }
+            return Ok(page);
+        }
+        let input = read_input(Path::new(&self.input))?;
+        let url = match &self.base {
+            Some(base) => named(base)?,
+            None => named(&file_url(&self.input)?)?,
+        };
+        let mut page = FetchedPage::local(url, self.content_type.as_deref(), Bytes::from(input.body));
+        page.diagnostics = input.diagnostics;
+        Ok(page)
+    }
+
+    fn fetch(&self) -> anyhow::Result<FetchedPage> {
+        let url = PageUrl::parse(&self.input).map_err(|problem| wrong_usage(problem.to_string()))?;
+        let resolve = self
+            .resolve
+            .iter()
+            .map(|rule| ResolveRule::parse(rule).map_err(|error| wrong_usage(format!("--resolve {rule}: {error}"))))
+            .collect::<anyhow::Result<_>>()?;
+        let config = FetchConfig { allow_private: self.allow_private, resolve, ..FetchConfig::default() };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let page = runtime.block_on(async {
+            let resolver = resolver_for(&config)?;
+            let fetcher =
+                Fetcher::new(config, resolver, Arc::new(MemoryRobotsStore::default()), Arc::new(SystemClock))?;
+            fetcher.fetch_once(&url).await.with_context(|| format!("cannot fetch {url}"))
+        })?;
+        Ok(page)
+    }
+
+    fn print(
+        &self,
+        detected: &DetectedPage,
+        graph: PageGraph,
+        diagnostics: &[Diagnostic],
+        out: &mut impl Write,
+    ) -> anyhow::Result<()> {
+        let url = &detected.page.url;
+        let text = graph.text;
+        let mut quads =
+            if self.context_graph { PageGraph::into_page_graph(graph.quads, url) } else { graph.quads };
+        let format = match self.format {
+            Format::Json => {
+                let json = serde_json::json!({
+                    "url": url.as_str(),
+                    "detection": detected.detection,
+                    "title": text.title,
+                    "language": text.language,
+                    "diagnostics": diagnostics,
+                    "quads": quads.iter().map(ToString::to_string).collect::<Vec<_>>(),
+                });
+                writeln!(out, "{}", serde_json::to_string_pretty(&json)?)?;
+                return Ok(());
+            }
+            Format::Nquads => RdfFormat::NQuads,
+            Format::Trig => RdfFormat::TriG,
+            Format::Jsonld => RdfFormat::JsonLd { profile: JsonLdProfileSet::empty() },
+            Format::Turtle => {
+                // Turtle has no named graphs; their triples are printed with the others.
+                quads.iter_mut().for_each(|quad| quad.graph_name = GraphName::DefaultGraph);
+                RdfFormat::Turtle
+            }
+        };
+        write_quads(quads, format, out)
+    }
+}
+
+/// Serialises with the prefixes people expect.
+fn write_quads(quads: Vec<Quad>, format: RdfFormat, out: &mut impl Write) -> anyhow::Result<()> {
+    let mut serializer = RdfSerializer::from_format(format);
+    for (prefix, namespace) in PREFIXES {
+        if quads.iter().any(|quad| uses(quad, namespace)) {
+            serializer = serializer.with_prefix(prefix, namespace)?;
+        }
+    }
+    let mut writer = serializer.for_writer(&mut *out);
+    for quad in &quads {
+        writer.serialize_quad(quad)?;
+    }
+    writer.finish()?;
+    Ok(())
+}
+
+const PREFIXES: [(&str, &str); 7] = [
+    ("dcterms", "http://purl.org/dc/terms/"),
+    ("foaf", "http://xmlns.com/foaf/0.1/"),
+    ("rdfs", "http://www.w3.org/2000/01/rdf-schema#"),
+    ("schema", "http://schema.org/"),
+    ("xsd", "http://www.w3.org/2001/XMLSchema#"),
+    ("xhv", "http://www.w3.org/1999/xhtml/vocab#"),
+    ("owl", "http://www.w3.org/2002/07/owl#"),
+];
+
+fn uses(quad: &Quad, namespace: &str) -> bool {
+    quad.predicate.as_str().starts_with(namespace)
+        || matches!(&quad.object, oxrdf::Term::NamedNode(node) if node.as_str().starts_with(namespace))
+        || matches!(&quad.object, oxrdf::Term::Literal(literal) if literal.datatype().as_str().starts_with(namespace))
+}
+
+fn named(iri: &str) -> anyhow::Result<PageUrl> {
+    PageUrl::for_local_document(iri).map_err(|problem| wrong_usage(format!("--base {iri}: {problem}")))
+}
+
+/// The `file:` URL of a path, which is the page's name when no other is given.
+fn file_url(path: &str) -> anyhow::Result<String> {
+    if path == "-" {
+        return Ok("file:///dev/stdin".to_owned());
+    }
+    let absolute = std::path::absolute(path).with_context(|| format!("cannot name `{path}`"))?;
+    let mut url = String::from("file://");
+    for byte in absolute.to_string_lossy().bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'.' | b'_' | b'~' => url.push(char::from(byte)),
+            other => url.push_str(&format!("%{other:02X}")),
+        }
+    }
+    Ok(url)
+}
+
+/// Bytes of a local document, decompressed and cut as they would be from the web.
+pub struct Input {
+    /// The bytes.
+    pub body: Vec<u8>,
+    /// What was wrong with them.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Reads a file or standard input, within the cap; compressed files are decompressed.
+pub fn read_input(path: &Path) -> anyhow::Result<Input> {
+    let mut body = Vec::new();
+    let read = if path == Path::new("-") {
+        std::io::stdin().lock().take(INPUT_BYTES_MAX + 1).read_to_end(&mut body)
+    } else {
+        File::open(path).and_then(|file| file.take(INPUT_BYTES_MAX + 1).read_to_end(&mut body))
+    };
+    read.with_context(|| format!("cannot read `{}`", path.display()))?;
+    let mut diagnostics = Vec::new();
+    if body.len() as u64 > INPUT_BYTES_MAX {
+        body.truncate(INPUT_BYTES_MAX as usize);
+        diagnostics.push(Diagnostic::warning("body-cut", format!("only the first {INPUT_BYTES_MAX} bytes were read")));
+    }
+    let encoding = match body.as_slice() {
+        [0x1f, 0x8b, ..] => "gzip",
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => "zstd",
+        _ => return Ok(Input { body, diagnostics }),
+    };
+    let mut decoded = decode_capped(encoding, &body, INPUT_BYTES_MAX);
+    diagnostics.append(&mut decoded.diagnostics);
+    Ok(Input { body: decoded.bytes, diagnostics })
+}
+
+/// Contexts from directories named on the command line, then from wherever else.
+#[derive(Debug)]
+struct MappedContexts {
+    maps: Vec<(String, PathBuf)>,
+    others: Arc<dyn ContextSource>,
+}
+
+impl ContextSource for MappedContexts {
+    fn context(&self, iri: &str) -> Option<Arc<str>> {
+        self.maps
+            .iter()
+            .filter_map(|(prefix, dir)| Some((iri.strip_prefix(prefix.as_str())?, dir)))
+            .find_map(|(rest, dir)| {
+                let rest = rest.split(['?', '#']).next().unwrap_or_default();
+                // Nothing outside the directory, whatever the IRI says.
+                let inside = Path::new(rest)
+                    .components()
+                    .all(|part| matches!(part, std::path::Component::Normal(_) | std::path::Component::CurDir));
+                let file = if rest.is_empty() { dir.clone() } else { dir.join(rest) };
+                inside.then(|| std::fs::read_to_string(file).ok().map(Arc::from)).flatten()
+            })
+            .or_else(|| self.others.context(iri))
+    }
+}

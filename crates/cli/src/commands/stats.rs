@@ -1,0 +1,54 @@
+//! `webloom stats`: how much there is.
+
+use std::io::Write;
+
+use clap::Args;
+
+use crate::output::{DataArgument, bytes, with_commas};
+
+/// Say how much the index holds: pages, quads, terms, bytes by part.
+#[derive(Debug, Args)]
+pub struct Stats {
+    #[command(flatten)]
+    data: DataArgument,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+impl Stats {
+    pub fn run(self) -> anyhow::Result<()> {
+        let snapshot = self.data.snapshot()?;
+        let stats = snapshot.stats();
+        let total: u64 = stats.bytes.iter().map(|(_, bytes)| bytes).sum();
+        let per_quad = if stats.quads == 0 { 0.0 } else { total as f64 / stats.quads as f64 };
+        let mut out = std::io::stdout().lock();
+        if self.json {
+            let parts: serde_json::Map<String, serde_json::Value> =
+                stats.bytes.iter().map(|(part, bytes)| ((*part).to_owned(), (*bytes).into())).collect();
+            let json = serde_json::json!({
+                "generation": snapshot.generation(),
+                "pages": stats.pages,
+                "graphs": stats.graphs,
+                "quads": stats.quads,
+                "terms": stats.terms,
+                "segments": stats.segments,
+                "bytes": parts,
+                "bytes_total": total,
+                "bytes_per_quad": per_quad,
+            });
+            writeln!(out, "{}", serde_json::to_string_pretty(&json)?)?;
+            return Ok(());
+        }
+        writeln!(out, "pages      {:>14}", with_commas(stats.pages))?;
+        writeln!(out, "graphs     {:>14}", with_commas(stats.graphs))?;
+        writeln!(out, "quads      {:>14}", with_commas(stats.quads))?;
+        writeln!(out, "terms      {:>14}", with_commas(stats.terms))?;
+        writeln!(out, "segments   {:>14}", with_commas(stats.segments))?;
+        for (part, size) in &stats.bytes {
+            writeln!(out, "{part:<10} {:>14}", bytes(*size))?;
+        }
+        writeln!(out, "{:<10} {:>14}  ({per_quad:.1} bytes a quad)", "in all", bytes(total))?;
+        Ok(())
+    }
+}

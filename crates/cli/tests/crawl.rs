@@ -1,0 +1,230 @@
+//! Whole crawls through the command, of webs that are well and webs that are not.
+
+mod support;
+
+use std::time::Duration;
+
+use support::{crawl, stable_dump, stderr, stdout_of, until, webloom};
+use webloom_testkit::{Answer, Fault, FaultRule, Faulty, GeneratedWeb, ServerOptions, StaticWeb, WebServer, WebShape};
+
+#[test]
+fn a_generated_web_is_crawled_whole_and_politely() {
+    let web = GeneratedWeb::new(WebShape { seed: 3, hosts: 60, pages: 1500, ..WebShape::default() });
+    let server = WebServer::start_blocking(web.clone(), ServerOptions::default()).unwrap();
+    let data = tempfile::tempdir().unwrap();
+    let delay = Duration::from_millis(20);
+    let json = stdout_of(crawl(&server, web.seed_url().as_str(), data.path(), "20ms").arg("--json"));
+    let report: serde_json::Value = serde_json::from_str(&json).unwrap();
+
+    let expected = web.expected();
+    assert_eq!(report["end"], "complete");
+    assert_eq!(report["indexed"], expected.indexed);
+    let log = server.log();
+    assert_eq!(log.fetched_more_than_once(), []);
+    let fetched = log.requests().urls();
+    for url in &expected.urls {
+        assert!(fetched.contains(url.as_str()), "{url} was not fetched");
+    }
+    let offences: Vec<String> = log
+        .hurried(delay, delay, Duration::from_millis(2))
+        .into_iter()
+        .chain(log.overlapping())
+        .chain(log.robots_violations())
+        .map(|violation| violation.to_string())
+        .take(5)
+        .collect();
+    assert!(offences.is_empty(), "{offences:#?}");
+
+    // What is done is done: the same command again fetches nothing, and leaves the graph as it is.
+    let before = stable_dump(data.path());
+    let requests = log.totals().requests;
+    stdout_of(crawl(&server, web.seed_url().as_str(), data.path(), "20ms").arg("--json"));
+    assert_eq!(log.totals().requests, requests);
+    assert_eq!(stable_dump(data.path()), before);
+}
+
+#[test]
+fn broken_pages_leave_diagnostics_and_the_rest_of_the_web_is_crawled() {
+    let nest = format!("<title>Deep</title>{}bottom", "<div>".repeat(100_000));
+    let web = StaticWeb::new()
+        .html(
+            "http://a.example/",
+            r#"<title>Start</title> <a href="/gzip">1</a> <a href="/deep">2</a> <a href="/utf8">3</a> <a href="/empty">4</a>
+               <a href="/json">5</a> <a href="/loop">6</a> <a href="/hang">7</a> <a href="/garbage">8</a> <a href="/huge">9</a>
+               <a href="/gone">10</a> <a href="/busy">11</a> <a href="/good">12</a> <a href="http://10.0.0.1/">private</a>"#,
+        )
+        .answer("http://a.example/gzip", Answer::html(format!("<title>Cut</title>{}", "word ".repeat(5000))).gzip_keeping(60))
+        .html("http://a.example/deep", nest)
+        .html("http://a.example/utf8", b"<title>caf\xe9 \xff\xfe</title>".to_vec())
+        .html("http://a.example/empty", "")
+        .html(
+            "http://a.example/json",
+            r#"<title>Json</title><script type="application/ld+json">{"@context": {</script>
+               <script type="application/ld+json">{"@id": "http://a.example/x", "http://a.example/p": "kept"}</script>"#,
+        )
+        .redirect("http://a.example/loop", "/loop2")
+        .redirect("http://a.example/loop2", "/loop")
+        .answer("http://a.example/hang", Answer::hang_up())
+        .answer("http://a.example/garbage", Answer::raw("this is not HTTP\r\n\r\n"))
+        .answer("http://a.example/huge", Answer::endless("text/html", "<p>more ", 2 << 30))
+        .html("http://a.example/good", "<title>Good</title>");
+    let web = Faulty::new(web).rule(FaultRule::url("http://a.example/busy", Fault::Busy(None)));
+    let server = WebServer::start_blocking(web, ServerOptions::default()).unwrap();
+    let data = tempfile::tempdir().unwrap();
+    stdout_of(
+        crawl(&server, "http://a.example/", data.path(), "1ms")
+            .args(["--set", "politeness.retry_pause=20ms", "--set", "fetch.attempts_max=3"])
+            .args(["--set", "fetch.body_bytes_max=1 MiB"]),
+    );
+
+    let query = "PREFIX wl: <urn:webloom:ns#>
+        SELECT ?page ?outcome ?code { GRAPH ?meta { ?page wl:outcome ?outcome
+            OPTIONAL { ?page wl:code ?reason } OPTIONAL { ?page wl:diagnostic/wl:code ?found } } BIND(COALESCE(?reason, ?found, '') AS ?code) }
+        ORDER BY ?page ?code";
+    let table = stdout_of(webloom().args(["query", query, "--results", "csv", "--data"]).arg(data.path()));
+    let rows: Vec<&str> = table.lines().map(str::trim).collect();
+    for expected in [
+        "http://a.example/,indexed,",
+        "http://a.example/gzip,indexed,broken-compression",
+        "http://a.example/deep,indexed,html-too-deep",
+        "http://a.example/utf8,indexed,invalid-encoding",
+        "http://a.example/json,indexed,json-ld",
+        "http://a.example/loop,redirect,",
+        "http://a.example/loop2,no-page,bad-redirect",
+        "http://a.example/hang,failed,",
+        "http://a.example/garbage,failed,protocol",
+        "http://a.example/huge,indexed,body-cut",
+        "http://a.example/gone,no-page,status",
+        "http://a.example/busy,failed,busy",
+        "http://a.example/good,indexed,",
+    ] {
+        assert!(rows.iter().any(|row| row.starts_with(expected)), "no row begins with {expected} in:\n{table}");
+    }
+    let kept = "ASK { <http://a.example/x> <http://a.example/p> 'kept' }";
+    assert_eq!(stdout_of(webloom().args(["query", kept, "--data"]).arg(data.path())), "true\n");
+    assert_eq!(server.log().count("http://a.example/busy"), 3);
+}
+
+#[test]
+fn private_addresses_are_refused_unless_allowed() {
+    let web = StaticWeb::new().html("http://a.example/", "<title>Private</title>");
+    let server = WebServer::start_blocking(web, ServerOptions::default()).unwrap();
+    let data = tempfile::tempdir().unwrap();
+    let mut command = webloom();
+    command.args(["crawl", "http://a.example/", "--json", "--quiet", "--resolve", &server.resolve_rule(), "--data"]).arg(data.path());
+    let report: serde_json::Value = serde_json::from_str(&stdout_of(&mut command)).unwrap();
+    assert_eq!(report["run"]["no_page"]["private-address"], 1);
+    assert_eq!(server.log().totals().requests, 0);
+}
+
+#[test]
+fn one_interrupt_finishes_the_pages_under_way_and_the_crawl_can_be_resumed() {
+    let web = GeneratedWeb::new(WebShape { seed: 9, hosts: 20, pages: 600, ..WebShape::default() });
+    let server = WebServer::start_blocking(web.clone(), ServerOptions::default()).unwrap();
+    let data = tempfile::tempdir().unwrap();
+    let mut child = crawl(&server, web.seed_url().as_str(), data.path(), "100ms").spawn().unwrap();
+    assert!(server.log().wait_for_requests(150, Duration::from_secs(30)));
+    interrupt(child.id());
+    assert!(until(Duration::from_secs(20), "the crawl ends", || child.try_wait().unwrap()).success());
+    // Nothing was under way any more when it ended, so nothing is fetched again.
+    let mut resume = webloom();
+    resume.args(["crawl", "--quiet", "--json", "--data"]).arg(data.path());
+    let report: serde_json::Value = serde_json::from_str(&stdout_of(&mut resume)).unwrap();
+    assert_eq!(report["end"], "complete");
+    assert_eq!(report["indexed"], web.expected().indexed);
+    assert_eq!(server.log().fetched_more_than_once(), []);
+}
+
+#[test]
+fn two_interrupts_stop_at_once() {
+    let web = StaticWeb::new().answer("http://a.example/", Answer::html("late").after(Duration::from_secs(60)));
+    let server = WebServer::start_blocking(web, ServerOptions::default()).unwrap();
+    let data = tempfile::tempdir().unwrap();
+    let mut child = crawl(&server, "http://a.example/", data.path(), "1ms").spawn().unwrap();
+    // robots.txt first, then the page that hangs.
+    assert!(server.log().wait_for_requests(2, Duration::from_secs(10)));
+    interrupt(child.id());
+    std::thread::sleep(Duration::from_millis(300));
+    assert!(child.try_wait().unwrap().is_none(), "the first interrupt must wait for the page");
+    interrupt(child.id());
+    until(Duration::from_secs(5), "the crawl ends", || child.try_wait().unwrap());
+}
+
+fn interrupt(process: u32) {
+    assert!(std::process::Command::new("kill").args(["-INT", &process.to_string()]).status().unwrap().success());
+}
+
+#[test]
+fn budgets_and_scope_are_kept() {
+    let web = GeneratedWeb::new(WebShape { seed: 5, hosts: 30, pages: 900, ..WebShape::default() });
+    let server = WebServer::start_blocking(web.clone(), ServerOptions::default()).unwrap();
+    let report = |arguments: &[&str]| -> serde_json::Value {
+        let data = tempfile::tempdir().unwrap();
+        let mut command = crawl(&server, web.seed_url().as_str(), data.path(), "1ms");
+        serde_json::from_str(&stdout_of(command.arg("--json").args(arguments))).unwrap()
+    };
+    let limited = report(&["--max-pages", "37"]);
+    assert_eq!((&limited["end"], &limited["indexed"]), (&"budget spent".into(), &37.into()));
+
+    let near = report(&["--max-depth", "1"]);
+    let far = report(&["--max-depth", "2"]);
+    assert!(near["indexed"].as_u64() < far["indexed"].as_u64(), "{near} {far}");
+
+    server.log().mark("one host");
+    report(&["--within", "hosts"]);
+    let hosts: std::collections::HashSet<String> =
+        server.log().section("one host").all().iter().map(|request| request.host.to_string()).collect();
+    assert_eq!(hosts.len(), 1, "{hosts:?}");
+}
+
+#[test]
+fn a_slow_host_does_not_slow_the_others() {
+    let web = GeneratedWeb::new(WebShape { seed: 11, hosts: 30, pages: 600, ..WebShape::default() });
+    let slow = web.host_name(7);
+    let faulty = Faulty::new(web.clone()).rule(FaultRule::host(&slow, Fault::Slow(Duration::from_secs(10))));
+    let server = WebServer::start_blocking(faulty, ServerOptions::default()).unwrap();
+    let data = tempfile::tempdir().unwrap();
+    let mut child = crawl(&server, web.seed_url().as_str(), data.path(), "1ms").spawn().unwrap();
+    // All pages of the other hosts that can be reached without the slow one come long before it has said much.
+    let others = until(Duration::from_secs(25), "the other hosts are done", || {
+        let requests = server.log().requests();
+        let others = requests.all().iter().filter(|request| *request.host != *slow).count();
+        let quiet = requests.all().iter().filter(|request| *request.host != *slow).map(|request| request.started).max()?;
+        (others > 100 && quiet.elapsed() > Duration::from_secs(2)).then_some(others)
+    });
+    let slow_requests = server.log().requests().all().iter().filter(|request| *request.host == *slow).count();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(others > 400, "only {others} requests to the other hosts");
+    assert!(slow_requests <= 4, "{slow_requests} requests to a host that takes ten seconds");
+}
+
+#[test]
+fn wrong_specifications_name_every_problem_and_exit_with_2() {
+    let folder = tempfile::tempdir().unwrap();
+    let spec = folder.path().join("crawl.toml");
+    std::fs::write(&spec, "seeds = [\"nowhere\"]\n[scope]\nmax_page = 3\nwithin = \"mars\"\n").unwrap();
+    let output = webloom().args(["crawl", "--spec"]).arg(&spec).arg("--data").arg(folder.path().join("data")).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let said = stderr(&output);
+    for part in ["`seeds`", "`scope.max_page`", "did you mean `scope.max_pages`?", "`scope.within`", "\"anywhere\""] {
+        assert!(said.contains(part), "{part} is not in:\n{said}");
+    }
+    let output = webloom().args(["crawl", "--data"]).arg(folder.path().join("none")).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("nowhere to start"));
+}
+
+#[test]
+fn two_crawls_cannot_write_one_directory() {
+    let web = StaticWeb::new().answer("http://a.example/", Answer::html("late").after(Duration::from_secs(30)));
+    let server = WebServer::start_blocking(web, ServerOptions::default()).unwrap();
+    let data = tempfile::tempdir().unwrap();
+    let mut first = crawl(&server, "http://a.example/", data.path(), "1ms").spawn().unwrap();
+    assert!(server.log().wait_for_requests(1, Duration::from_secs(10)));
+    let second = crawl(&server, "http://a.example/", data.path(), "1ms").output().unwrap();
+    first.kill().unwrap();
+    first.wait().unwrap();
+    assert_eq!(second.status.code(), Some(1));
+    assert!(stderr(&second).contains("in use by another process"), "{}", stderr(&second));
+}

@@ -1,0 +1,28 @@
+//! The first thing a new user runs.
+
+mod support;
+
+use support::{stderr, stdout_of, webloom};
+
+#[test]
+fn the_demo_answers_its_three_questions() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("demo");
+    let out = stdout_of(webloom().args(["demo", "--no-serve", "--data"]).arg(&data));
+    assert_eq!(out.matches("───").count() > 0, true, "{out}");
+    assert_eq!(out.matches("SELECT").count() >= 3, true, "{out}");
+    // Under each question there is at least one row: a table is a header, a line, and answers.
+    for table in out.split("SELECT").skip(1) {
+        let rows = table.lines().skip_while(|line| !line.starts_with('─')).skip(1).take_while(|line| !line.is_empty()).count();
+        assert!(rows > 0, "a question has no answer:\n{out}");
+    }
+    // It may be run again, and only ever empties what it made itself.
+    stdout_of(webloom().args(["demo", "--no-serve", "--data"]).arg(&data));
+    let other = folder.path().join("other");
+    std::fs::create_dir(&other).unwrap();
+    std::fs::write(other.join("precious"), "x").unwrap();
+    let refused = webloom().args(["demo", "--no-serve", "--data"]).arg(&other).output().unwrap();
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(stderr(&refused).contains("is not a demo's"));
+    assert!(other.join("precious").exists());
+}

@@ -1,0 +1,180 @@
+//! The loop around the phases: lease while there is room, end when nothing is left or somebody says stop.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tracing::error;
+use webloom_fetch::FetchSetupError;
+use webloom_index::IndexError;
+use webloom_model::{FrontierCounts, FrontierError, LeaseAnswer};
+
+use crate::counters::Gauge;
+use crate::process::process_page;
+use crate::wiring::Crawl;
+
+/// Leases asked for at once.
+const LEASES_MAX: usize = 128;
+
+/// Pages between lease and settlement, per connection: those in a request, on the CPU pool, and in a commit.
+const IN_FLIGHT_PER_CONNECTION: usize = 4;
+
+/// Longest time between two looks at the frontier.
+const LOOK_AGAIN: Duration = Duration::from_millis(500);
+
+/// How a crawl is asked to stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum Stop {
+    /// Not at all.
+    #[default]
+    No,
+    /// Pages under way are finished, no new ones are begun.
+    Gracefully,
+    /// At once: as safe as a kill.
+    Now,
+}
+
+/// Why a crawl could not go on.
+#[derive(Debug, thiserror::Error)]
+pub enum CrawlError {
+    /// The index failed.
+    #[error(transparent)]
+    Index(#[from] IndexError),
+    /// The frontier failed.
+    #[error(transparent)]
+    Frontier(#[from] FrontierError),
+    /// The fetcher cannot be set up.
+    #[error(transparent)]
+    Fetch(#[from] FetchSetupError),
+    /// The data directory cannot be made.
+    #[error("cannot create `{path}`: {source}")]
+    Directory {
+        /// The directory.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A thread cannot be started.
+    #[error("cannot start a thread: {0}")]
+    Thread(std::io::Error),
+    /// The crawl is ending; the reason was given elsewhere.
+    #[error("the crawl is ending")]
+    Stopped,
+}
+
+/// How a crawl ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CrawlSummary {
+    /// Why it ended.
+    pub end: CrawlEnd,
+    /// Where the frontier stands.
+    pub counts: FrontierCounts,
+}
+
+/// Why a crawl ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CrawlEnd {
+    /// Nothing is left to fetch.
+    Complete,
+    /// The page budget is spent; URLs are left.
+    BudgetSpent,
+    /// It was asked to stop; it can be resumed.
+    Stopped,
+}
+
+impl Crawl {
+    /// Runs until nothing is left, the budget is spent, or `stop` says so.
+    pub async fn run(self: Arc<Self>, stop: watch::Receiver<Stop>) -> Result<CrawlSummary, CrawlError> {
+        match self.clone().run_phases(stop).await {
+            Err(CrawlError::Stopped) => Err(self.committer.take_failure().unwrap_or(CrawlError::Stopped)),
+            ended => ended,
+        }
+    }
+
+    async fn run_phases(self: Arc<Self>, mut stop: watch::Receiver<Stop>) -> Result<CrawlSummary, CrawlError> {
+        let in_flight_max = self.spec.work.connections * IN_FLIGHT_PER_CONNECTION;
+        let mut tasks: JoinSet<Result<(), CrawlError>> = JoinSet::new();
+        let end = loop {
+            reap(&mut tasks)?;
+            if *stop.borrow() != Stop::No {
+                break CrawlEnd::Stopped;
+            }
+            let room = in_flight_max.saturating_sub(tasks.len()).min(LEASES_MAX);
+            let answer = if room == 0 {
+                LeaseAnswer::Busy
+            } else {
+                tokio::task::block_in_place(|| self.frontier.lease(room))?
+            };
+            let look_again = match answer {
+                LeaseAnswer::Leased(leases) => {
+                    for lease in leases {
+                        let crawl = self.clone();
+                        tasks.spawn(async move {
+                            let in_flight = Gauge::new(&crawl.counters.in_flight);
+                            let result = process_page(&crawl, lease).await;
+                            drop(in_flight);
+                            crawl.host_freed.notify_one();
+                            result
+                        });
+                    }
+                    continue;
+                }
+                LeaseAnswer::Finished { budget_spent } => {
+                    break if budget_spent { CrawlEnd::BudgetSpent } else { CrawlEnd::Complete };
+                }
+                LeaseAnswer::Busy => Instant::now() + LOOK_AGAIN,
+                LeaseAnswer::Wait(at) => at.min(Instant::now() + LOOK_AGAIN),
+            };
+            tokio::select! {
+                () = tokio::time::sleep_until(look_again.into()) => {}
+                () = self.host_freed.notified() => {}
+                _ = stop.changed() => {}
+            }
+        };
+        self.drain(tasks, stop).await?;
+        debug_assert_eq!(self.counters.in_flight.load(Relaxed), 0);
+        Ok(CrawlSummary { end, counts: self.frontier.counts() })
+    }
+
+    /// Waits for the pages under way, unless told to drop them.
+    async fn drain(
+        &self,
+        mut tasks: JoinSet<Result<(), CrawlError>>,
+        mut stop: watch::Receiver<Stop>,
+    ) -> Result<(), CrawlError> {
+        while !tasks.is_empty() {
+            if *stop.borrow() == Stop::Now {
+                tasks.shutdown().await;
+                break;
+            }
+            tokio::select! {
+                joined = tasks.join_next() => settle_join(joined)?,
+                _ = stop.changed() => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Takes the results of finished tasks without waiting.
+fn reap(tasks: &mut JoinSet<Result<(), CrawlError>>) -> Result<(), CrawlError> {
+    while let Some(joined) = tasks.try_join_next() {
+        settle_join(Some(joined))?;
+    }
+    Ok(())
+}
+
+fn settle_join(joined: Option<Result<Result<(), CrawlError>, tokio::task::JoinError>>) -> Result<(), CrawlError> {
+    match joined {
+        Some(Ok(result)) => result,
+        // A bug of ours, in one page. Its lease comes back after its deadline; the crawl goes on.
+        Some(Err(panic)) => {
+            error!(%panic, "a page's task panicked");
+            Ok(())
+        }
+        None => Ok(()),
+    }
+}

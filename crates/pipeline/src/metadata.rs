@@ -1,0 +1,146 @@
+//! What we know about a URL, as RDF: the contents of its `urn:webloom:meta:` graph.
+//!
+//! In: a lease and what came of it. Out: triples about the page. Every URL that was asked for has such a graph,
+//! also the ones that gave no page: a redirect says where to, a denial says why.
+
+use oxrdf::{BlankNode, Literal, NamedNode, NamedNodeRef, Term, Triple};
+use sha2::{Digest, Sha256};
+use webloom_model::vocab::{dcterms, http, prov, rdf, rdfs, wl, xsd};
+use webloom_model::{DetectedPage, Diagnostic, FetchError, Lease, NotFetched, PageText, PageUrl, Redirect};
+
+/// Predicates whose values depend on when and in which order pages were fetched, not on what the pages say. Two crawls
+/// of the same web agree on everything else.
+pub const VOLATILE: [NamedNodeRef<'_>; 5] =
+    [prov::GENERATED_AT_TIME, wl::DEPTH, wl::FOUND_ON, wl::ANCHOR, wl::REDIRECTED_FROM];
+
+/// Diagnostics kept of one page. A page broken in a thousand places is told by the first few.
+const DIAGNOSTICS_MAX: usize = 50;
+
+/// Metadata of a page that was fetched.
+pub fn of_page(
+    lease: &Lease,
+    detected: &DetectedPage,
+    text: &PageText,
+    indexed: bool,
+    diagnostics: &[Diagnostic],
+) -> Vec<Triple> {
+    let page = &detected.page;
+    let mut about = About::new(lease);
+    about.say(wl::OUTCOME, Literal::from(if indexed { "indexed" } else { "noindex" }));
+    about.say(http::STATUS_CODE, integer(u64::from(page.status)));
+    about.say(prov::GENERATED_AT_TIME, date_time(&page.fetched_at));
+    about.say(dcterms::FORMAT, Literal::from(detected.detection.media_type.as_str()));
+    about.say(wl::DETECTED_TYPE, Literal::from(detected.detection.kind.as_str()));
+    if let Some(charset) = detected.detection.charset {
+        about.say(wl::CHARSET, Literal::from(charset));
+    }
+    if let Some(language) = &text.language {
+        about.say(dcterms::LANGUAGE, Literal::from(language.as_str()));
+    }
+    about.say(dcterms::EXTENT, integer(page.body.len() as u64));
+    about.say(wl::DIGEST, Literal::from(hex(&Sha256::digest(&page.body))));
+    about.diagnostics(diagnostics);
+    about.triples
+}
+
+/// Metadata of a URL that answered with a redirect.
+pub fn of_redirect(lease: &Lease, redirect: &Redirect) -> Vec<Triple> {
+    let mut about = About::new(lease);
+    about.say(wl::OUTCOME, Literal::from("redirect"));
+    about.say(http::STATUS_CODE, integer(u64::from(redirect.status)));
+    about.say(prov::GENERATED_AT_TIME, date_time(&redirect.fetched_at));
+    about.say(wl::REDIRECTS_TO, redirect.target.graph_name());
+    about.triples
+}
+
+/// Metadata of a URL that gave no page.
+pub fn of_not_fetched(lease: &Lease, reason: &NotFetched) -> Vec<Triple> {
+    let mut about = About::new(lease);
+    about.say(wl::OUTCOME, Literal::from("no-page"));
+    if let NotFetched::Status { status } = reason {
+        about.say(http::STATUS_CODE, integer(u64::from(*status)));
+    }
+    about.say(wl::CODE, Literal::from(reason.code()));
+    about.say(wl::REASON, Literal::from(reason.to_string()));
+    about.triples
+}
+
+/// Metadata of a URL that was given up.
+pub fn of_failure(lease: &Lease, error: &FetchError) -> Vec<Triple> {
+    let mut about = About::new(lease);
+    about.say(wl::OUTCOME, Literal::from("failed"));
+    if let FetchError::Busy { status, .. } = error {
+        about.say(http::STATUS_CODE, integer(u64::from(*status)));
+    }
+    about.say(wl::CODE, Literal::from(error.code()));
+    about.say(wl::REASON, Literal::from(error.to_string()));
+    about.triples
+}
+
+/// Collects triples about one page.
+struct About {
+    subject: NamedNode,
+    triples: Vec<Triple>,
+}
+
+impl About {
+    /// Begins with how the URL was found.
+    fn new(lease: &Lease) -> Self {
+        let candidate = &lease.candidate;
+        let mut about = Self { subject: candidate.url.graph_name(), triples: Vec::with_capacity(16) };
+        about.say(wl::DEPTH, integer(u64::from(candidate.depth)));
+        if let Some(found_on) = &candidate.found_on {
+            about.say(wl::FOUND_ON, found_on.graph_name());
+        }
+        if let Some(anchor) = &candidate.anchor {
+            about.say(wl::ANCHOR, Literal::from(anchor.as_str()));
+        }
+        for from in &candidate.redirects {
+            about.say(wl::REDIRECTED_FROM, from.graph_name());
+        }
+        about
+    }
+
+    fn say(&mut self, predicate: NamedNodeRef<'_>, object: impl Into<Term>) {
+        self.triples.push(Triple::new(self.subject.clone(), predicate, object));
+    }
+
+    fn diagnostics(&mut self, diagnostics: &[Diagnostic]) {
+        for (number, diagnostic) in diagnostics.iter().take(DIAGNOSTICS_MAX).enumerate() {
+            let node = diagnostic_node(self.subject.as_str(), number);
+            self.say(wl::DIAGNOSTIC, node.clone());
+            let mut say = |predicate: NamedNodeRef<'_>, object: Term| {
+                self.triples.push(Triple::new(node.clone(), predicate, object));
+            };
+            say(rdf::TYPE, wl::DIAGNOSTIC_CLASS.into());
+            say(wl::SEVERITY, Literal::from(diagnostic.severity.as_str()).into());
+            say(wl::CODE, Literal::from(&*diagnostic.code).into());
+            say(rdfs::COMMENT, Literal::from(diagnostic.message.as_str()).into());
+            if let Some(line) = diagnostic.line {
+                say(wl::LINE, integer(line).into());
+            }
+        }
+    }
+}
+
+/// A blank node named after the page, so that working a page twice gives the same graph.
+fn diagnostic_node(page: &str, number: usize) -> BlankNode {
+    BlankNode::new_unchecked(format!("d{}n{number}", hex(&Sha256::digest(page.as_bytes())[..8])))
+}
+
+fn integer(value: u64) -> Literal {
+    Literal::new_typed_literal(value.to_string(), xsd::INTEGER)
+}
+
+fn date_time(time: &jiff::Timestamp) -> Literal {
+    Literal::new_typed_literal(format!("{time:.3}"), xsd::DATE_TIME)
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The page a metadata graph is about, if the name is one of ours.
+pub fn page_of(meta_graph: &str) -> Option<PageUrl> {
+    PageUrl::parse(meta_graph.strip_prefix(webloom_model::vocab::META_PREFIX)?).ok()
+}

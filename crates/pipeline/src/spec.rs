@@ -1,0 +1,426 @@
+//! The crawl specification: what was written, then what is true.
+//!
+//! In: the text of a TOML file, or the flags of a command line put into the same words. Out: a
+//! [`CrawlSpec`] whose values cannot be wrong, or every problem at once, each naming its key and what to
+//! write instead. The fields, their defaults and their documentation are one table, [`fields::FIELDS`];
+//! the commented `config/default.toml` is printed from it. Start at [`CrawlSpec::from_toml`].
+
+pub mod fields;
+mod values;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use toml::{Table, Value};
+use webloom_extract::{LinkRules, LinkRulesConfig, Within};
+use webloom_fetch::{FetchConfig, ResolveRule};
+use webloom_frontier::FrontierConfig;
+use webloom_model::PageUrl;
+use webloom_transform::TransformConfig;
+
+use fields::{FIELDS, Field};
+use values::Reader;
+
+/// A checked crawl specification.
+#[derive(Debug, Clone)]
+pub struct CrawlSpec {
+    /// Where to start.
+    pub seeds: Vec<PageUrl>,
+    /// Queues, delays and budgets.
+    pub frontier: FrontierConfig,
+    /// How to ask.
+    pub fetch: FetchConfig,
+    /// How to read.
+    pub transform: TransformConfig,
+    /// Which links to follow.
+    pub links: LinkRules,
+    /// Which plain links to keep.
+    pub stored_links: StoredLinks,
+    /// How the machine is used.
+    pub work: WorkConfig,
+    written: Table,
+}
+
+/// How many of the plain links of a page are stored. Following them does not depend on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StoredLinks {
+    /// All of them.
+    All,
+    /// Those to other hosts.
+    External,
+    /// None.
+    None,
+}
+
+/// How the machine is used.
+#[derive(Debug, Clone)]
+pub struct WorkConfig {
+    /// Threads that detect, transform and extract.
+    pub workers: usize,
+    /// Requests under way at once.
+    pub connections: usize,
+    /// A fetch that failed this often is given up.
+    pub attempts_max: u32,
+    /// A commit takes at most this many pages,
+    pub commit_pages_max: usize,
+    /// at most this many quads,
+    pub commit_quads_max: usize,
+    /// and waits at most this long for them.
+    pub commit_age_max: Duration,
+}
+
+/// One thing wrong with a specification.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SpecProblem {
+    /// The key, such as `politeness.delay`; empty when the text is not TOML at all.
+    pub key: String,
+    /// What is wrong, and what to do.
+    pub message: String,
+}
+
+impl fmt::Display for SpecProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.key.is_empty() { f.write_str(&self.message) } else { write!(f, "`{}`: {}", self.key, self.message) }
+    }
+}
+
+/// Everything wrong with a specification.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SpecProblems(pub Vec<SpecProblem>);
+
+impl fmt::Display for SpecProblems {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (number, problem) in self.0.iter().enumerate() {
+            if number > 0 {
+                writeln!(f)?;
+            }
+            write!(f, "{problem}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for SpecProblems {}
+
+/// A specification as written: parsed, not yet checked, so that flags can be laid over it.
+#[derive(Debug, Clone, Default)]
+pub struct RawSpec {
+    table: Table,
+}
+
+impl RawSpec {
+    /// Parses TOML. Unknown keys are found later, by [`RawSpec::check`].
+    pub fn parse(text: &str) -> Result<Self, SpecProblems> {
+        text.parse::<Table>().map(|table| Self { table }).map_err(|error| {
+            SpecProblems(vec![SpecProblem { key: String::new(), message: error.to_string().trim_end().to_owned() }])
+        })
+    }
+
+    /// Sets one field, as a flag does. `key` is dotted, such as `scope.max_depth`.
+    pub fn set(&mut self, key: &str, value: impl Into<Value>) {
+        match key.split_once('.') {
+            None => {
+                self.table.insert(key.to_owned(), value.into());
+            }
+            Some((section, name)) => {
+                let section = self.table.entry(section).or_insert_with(|| Value::Table(Table::new()));
+                if let Value::Table(section) = section {
+                    section.insert(name.to_owned(), value.into());
+                }
+            }
+        }
+    }
+
+    /// Sets one field from `key=value`, the value being TOML, or a bare text.
+    pub fn set_from_text(&mut self, setting: &str) -> Result<(), String> {
+        let (key, value) = setting.split_once('=').ok_or("write KEY=VALUE")?;
+        let value = value.trim();
+        let parsed = format!("value = {value}").parse::<Table>().ok().and_then(|mut table| table.remove("value"));
+        self.set(key.trim(), parsed.unwrap_or_else(|| Value::from(value)));
+        Ok(())
+    }
+
+    /// True when the field is written.
+    pub fn has(&self, key: &str) -> bool {
+        lookup(&self.table, key).is_some()
+    }
+
+    /// Checks everything, reporting all problems at once.
+    pub fn check(self) -> Result<CrawlSpec, SpecProblems> {
+        let mut problems = Vec::new();
+        refuse_unknown_keys(&self.table, &mut problems);
+        let mut reader = Reader::new(&self.table, &mut problems);
+
+        let seeds: Vec<PageUrl> = reader.parsed_list("seeds", |text| PageUrl::parse(text).map_err(|e| e.to_string()));
+        let delay = reader.duration("politeness.delay");
+        let workers = match reader.count("work.workers") {
+            0 => std::thread::available_parallelism().map_or(2, usize::from),
+            given => given,
+        };
+        let attempts_max = u32::try_from(reader.count("fetch.attempts_max").max(1)).unwrap_or(u32::MAX);
+        let frontier = FrontierConfig {
+            host_delay: delay,
+            domain_delay: reader.optional_duration("politeness.domain_delay").unwrap_or(delay),
+            crawl_delay_max: reader.duration("politeness.crawl_delay_max"),
+            retry_after_max: reader.duration("politeness.retry_after_max"),
+            retry_base: reader.duration("politeness.retry_pause"),
+            depth_max: reader.optional_count("scope.max_depth").map(|depth| u32::try_from(depth).unwrap_or(u32::MAX)),
+            pages_max: reader.optional_count("scope.max_pages").map(|pages| pages as u64),
+            pages_per_host_max: reader.optional_count("scope.max_pages_per_host").map(|pages| pages as u64),
+            ..FrontierConfig::default()
+        };
+        let fetch = FetchConfig {
+            contact: reader.optional_text("politeness.contact"),
+            robots_agent: reader.text("politeness.robots_agent"),
+            obey_robots: reader.boolean("politeness.obey_robots"),
+            robots_hop_delay: delay,
+            attempts_max,
+            allow_private: reader.boolean("fetch.allow_private"),
+            resolve: reader.parsed_list("fetch.resolve", |text| ResolveRule::parse(text).map_err(|e| e.to_string())),
+            ca_files: reader.parsed_list("fetch.ca_files", |text| Ok(PathBuf::from(text))),
+            accept_language: reader.optional_text("fetch.accept_language"),
+            redirects_max: reader.count("fetch.redirects_max"),
+            header_bytes_max: reader.bytes("fetch.header_bytes_max"),
+            wire_bytes_max: reader.bytes("fetch.wire_bytes_max") as u64,
+            body_bytes_max: reader.bytes("fetch.body_bytes_max") as u64,
+            resolve_timeout: reader.duration("fetch.resolve_timeout"),
+            connect_timeout: reader.duration("fetch.connect_timeout"),
+            tls_timeout: reader.duration("fetch.tls_timeout"),
+            headers_timeout: reader.duration("fetch.headers_timeout"),
+            body_idle_timeout: reader.duration("fetch.body_idle_timeout"),
+            body_timeout: reader.duration("fetch.body_timeout"),
+            ..FetchConfig::default()
+        };
+        let transform = TransformConfig {
+            html_depth_max: reader.count("transform.html_depth_max"),
+            html_deadline: reader.duration("transform.html_deadline"),
+            quads_max: reader.count("transform.quads_max"),
+            ..TransformConfig::default()
+        };
+        let stored_links = match reader.choice("store.links", &["all", "external", "none"]) {
+            "external" => StoredLinks::External,
+            "none" => StoredLinks::None,
+            _ => StoredLinks::All,
+        };
+        let within = match reader.choice("scope.within", &["anywhere", "hosts", "domains"]) {
+            "anywhere" => Within::Anywhere,
+            "hosts" => Within::Hosts,
+            _ => Within::Domains,
+        };
+        let rules = LinkRulesConfig {
+            within,
+            seeds: seeds.clone(),
+            domains: reader.parsed_list("scope.domains", |text| Ok(text.to_owned())),
+            include: reader.parsed_list("scope.include", |text| Ok(text.to_owned())),
+            exclude: reader.parsed_list("scope.exclude", |text| Ok(text.to_owned())),
+            skip_extensions: reader.parsed_list("scope.skip_extensions", |text| Ok(text.to_owned())),
+            obey_nofollow: reader.boolean("politeness.obey_nofollow"),
+            queries: reader.parsed_list("links.queries", |text| Ok(text.to_owned())),
+            links_max: reader.count("links.max_per_page"),
+        };
+        let work = WorkConfig {
+            workers,
+            connections: reader.count("work.connections").max(1),
+            attempts_max,
+            commit_pages_max: reader.count("work.commit_pages_max").max(1),
+            commit_quads_max: reader.count("work.commit_quads_max").max(1),
+            commit_age_max: reader.duration("work.commit_age_max"),
+        };
+        let links = match LinkRules::new(rules) {
+            Ok(links) => Some(links),
+            Err(found) => {
+                problems.extend(
+                    found.into_iter().map(|problem| SpecProblem { key: problem.key.to_owned(), message: problem.message }),
+                );
+                None
+            }
+        };
+        match links {
+            Some(links) if problems.is_empty() => {
+                Ok(CrawlSpec { seeds, frontier, fetch, transform, links, stored_links, work, written: self.table })
+            }
+            _ => Err(SpecProblems(problems)),
+        }
+    }
+}
+
+impl CrawlSpec {
+    /// Parses and checks a specification.
+    pub fn from_toml(text: &str) -> Result<Self, SpecProblems> {
+        RawSpec::parse(text)?.check()
+    }
+
+    /// What was written, as TOML, to be kept beside the data so that a crawl can be resumed by its directory alone.
+    pub fn written(&self) -> String {
+        toml::to_string(&self.written).unwrap_or_default()
+    }
+}
+
+/// The text of `config/default.toml`: every field with its documentation and default.
+pub fn default_toml() -> String {
+    let mut text = String::from(
+        "# Every field of a crawl specification, with its default. Printed by `cargo xtask codegen`.\n\
+         # Durations are written \"500ms\", \"1s\", \"2m\", \"1h\"; sizes \"64 KiB\", \"16 MiB\" or a number of bytes.\n",
+    );
+    let mut section = "";
+    for field in FIELDS {
+        let (field_section, name) = field.key.split_once('.').unwrap_or(("", field.key));
+        if field_section != section {
+            section = field_section;
+            text.push_str(&format!("\n[{section}]\n"));
+        }
+        text.push('\n');
+        for line in field.doc.lines() {
+            text.push_str(&format!("# {line}\n"));
+        }
+        match field.default {
+            Some(default) => text.push_str(&format!("{name} = {default}\n")),
+            None => text.push_str(&format!("# {name} = {}\n", field.example)),
+        }
+    }
+    text
+}
+
+fn lookup<'t>(table: &'t Table, key: &str) -> Option<&'t Value> {
+    match key.split_once('.') {
+        None => table.get(key),
+        Some((section, name)) => table.get(section)?.as_table()?.get(name),
+    }
+}
+
+fn refuse_unknown_keys(table: &Table, problems: &mut Vec<SpecProblem>) {
+    let sections: BTreeMap<&str, Vec<&str>> = FIELDS.iter().fold(BTreeMap::new(), |mut sections, field| {
+        let (section, name) = field.key.split_once('.').unwrap_or(("", field.key));
+        sections.entry(section).or_insert_with(Vec::new).push(name);
+        sections
+    });
+    let mut unknown = |key: String, near: Option<String>| {
+        let message = match near {
+            Some(near) => format!("there is no such field; did you mean `{near}`?"),
+            None => "there is no such field; `webloom crawl --print-spec` lists them all".to_owned(),
+        };
+        problems.push(SpecProblem { key, message });
+    };
+    for (name, value) in table {
+        match (sections.get(name.as_str()), value) {
+            (Some(known), Value::Table(section)) => {
+                for inner in section.keys().filter(|inner| !known.contains(&inner.as_str())) {
+                    unknown(format!("{name}.{inner}"), nearest(&format!("{name}.{inner}")));
+                }
+            }
+            _ if sections[""].contains(&name.as_str()) => {}
+            _ => unknown(name.clone(), nearest(name)),
+        }
+    }
+}
+
+/// The known key nearest to a mistyped one, or nothing when none is near.
+fn nearest(written: &str) -> Option<String> {
+    let last = |key: &str| key.rsplit('.').next().unwrap_or_default().to_owned();
+    let sections = FIELDS.iter().filter_map(|field| field.key.split_once('.').map(|(section, _)| section));
+    FIELDS
+        .iter()
+        .map(|field| field.key)
+        .chain(sections)
+        .map(|known| {
+            // A key under the wrong section is as near as one letter off.
+            let by_name = if last(known) == last(written) { 1 } else { edit_distance(&last(known), &last(written)) + 1 };
+            (edit_distance(known, written).min(by_name), known)
+        })
+        .min()
+        .filter(|(distance, known)| *distance <= 1 + known.len() / 4)
+        .map(|(_, known)| known.to_owned())
+}
+
+/// Levenshtein distance.
+fn edit_distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, ca) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, cb) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(ca != *cb);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+/// The field of that key.
+fn field(key: &str) -> &'static Field {
+    FIELDS.iter().find(|field| field.key == key).expect("every key that is read is in the table; a test reads them all")
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+
+    use super::*;
+
+    #[test]
+    fn the_defaults_are_a_valid_specification() {
+        let spec = CrawlSpec::from_toml(&default_toml()).unwrap();
+        assert_eq!(spec.frontier.host_delay, Duration::from_secs(1));
+        assert_eq!(spec.frontier.domain_delay, Duration::from_secs(1));
+        assert!(!spec.fetch.allow_private);
+        assert_eq!(CrawlSpec::from_toml("").unwrap().frontier.host_delay, spec.frontier.host_delay);
+    }
+
+    #[test]
+    fn the_domain_delay_follows_the_host_delay_unless_it_is_given() {
+        let delays = |text: &str| {
+            let spec = CrawlSpec::from_toml(text).unwrap();
+            (spec.frontier.host_delay.as_millis(), spec.frontier.domain_delay.as_millis())
+        };
+        assert_eq!(delays("[politeness]\ndelay = \"50ms\""), (50, 50));
+        assert_eq!(delays("[politeness]\ndelay = \"2s\"\ndomain_delay = \"0s\""), (2000, 0));
+    }
+
+    #[test]
+    fn what_was_written_can_be_read_again() {
+        let spec = CrawlSpec::from_toml("seeds = [\"http://a.example/\"]\n[scope]\nmax_depth = 3\n").unwrap();
+        let again = CrawlSpec::from_toml(&spec.written()).unwrap();
+        assert_eq!(again.seeds, spec.seeds);
+        assert_eq!(again.frontier.depth_max, Some(3));
+    }
+
+    #[test]
+    fn all_problems_are_reported_at_once() {
+        check(
+            r#"
+            seeds = ["http://a.example/", "ftp://b.example/", 7]
+            sedes = []
+            [scope]
+            within = "world"
+            maxdepth = 3
+            include = ["("]
+            [politenes]
+            delay = 1
+            [politeness]
+            delay = "soon"
+            max_pages = 4
+            [fetch]
+            body_bytes_max = "lots"
+            allow_private = "yes"
+            resolve = ["nonsense"]
+            [links]
+            queries = ["SELECT ?x WHERE { ?x ?y"]
+            "#,
+            expect![[]],
+        );
+    }
+
+    #[test]
+    fn broken_toml_names_the_line() {
+        check("seeds = [\n  \"http://a.example/\"\n[scope]\n", expect![[]]);
+    }
+
+    #[track_caller]
+    fn check(text: &str, expected: Expect) {
+        expected.assert_eq(&CrawlSpec::from_toml(text).unwrap_err().to_string());
+    }
+}

@@ -1,0 +1,109 @@
+//! Every field of a crawl specification: its key, its default, and what it means.
+
+/// One field.
+#[derive(Debug)]
+pub struct Field {
+    /// Dotted key.
+    pub key: &'static str,
+    /// Default as TOML, or nothing when leaving it out means something no value says.
+    pub default: Option<&'static str>,
+    /// A value, for documentation of fields without a default.
+    pub example: &'static str,
+    /// What it means.
+    pub doc: &'static str,
+}
+
+const fn field(key: &'static str, default: &'static str, doc: &'static str) -> Field {
+    Field { key, default: Some(default), example: "", doc }
+}
+
+const fn optional(key: &'static str, example: &'static str, doc: &'static str) -> Field {
+    Field { key, default: None, example, doc }
+}
+
+/// All fields, in the order of the documentation: top level first, then section by section.
+pub const FIELDS: &[Field] = &[
+    field("seeds", "[]", "URLs to start from."),
+    // Scope.
+    field(
+        "scope.within",
+        "\"domains\"",
+        "How far links are followed: \"domains\" (the seeds' pay-level domains, with their subdomains, and those\n\
+         listed below), \"hosts\" (the seeds' hosts and the domains listed below) or \"anywhere\".",
+    ),
+    field("scope.domains", "[]", "More domains to follow links to, with their subdomains."),
+    field(
+        "scope.include",
+        "[]",
+        "Regular expressions; when there are any, a URL must match one of them. Unanchored: \"/blog/\" is enough.",
+    ),
+    field("scope.exclude", "[]", "Regular expressions; a URL that matches one of them is not followed."),
+    field(
+        "scope.skip_extensions",
+        r#"["7z", "aac", "apk", "avi", "avif", "bin", "bmp", "bz2", "css", "deb", "dmg", "doc", "docx", "eot", "epub", "exe", "flac", "flv", "gif", "gz", "ico", "iso", "jar", "jpeg", "jpg", "js", "m4a", "m4v", "mjs", "mkv", "mov", "mp3", "mp4", "mpeg", "mpg", "msi", "ogg", "ogv", "otf", "pdf", "png", "ppt", "pptx", "ps", "rar", "rpm", "swf", "tar", "tgz", "tif", "tiff", "ttf", "wasm", "wav", "webm", "webp", "wma", "wmv", "woff", "woff2", "xls", "xlsx", "xz", "zip", "zst"]"#,
+        "Links whose path ends in one of these extensions are not followed: they hold no page.",
+    ),
+    optional("scope.max_depth", "3", "Links followed from a seed. Without it, as many as there are."),
+    optional("scope.max_pages", "1000", "Pages indexed in all. Without it, as many as there are."),
+    optional("scope.max_pages_per_host", "500", "Pages indexed per host."),
+    // Politeness.
+    field("politeness.delay", "\"1s\"", "Pause between two requests to one host, from the end of one to the start of the next."),
+    optional(
+        "politeness.domain_delay",
+        "\"1s\"",
+        "The same for all hosts of one pay-level domain together. Without it, equal to `delay`.",
+    ),
+    field("politeness.crawl_delay_max", "\"30s\"", "A longer Crawl-delay in robots.txt is cut to this."),
+    field("politeness.retry_after_max", "\"1h\"", "A longer Retry-After is cut to this."),
+    field("politeness.retry_pause", "\"30s\"", "Pause before a failed fetch is tried again; doubles with each attempt."),
+    field("politeness.obey_robots", "true", "Obey robots.txt. Switch it off for your own sites only."),
+    field("politeness.obey_nofollow", "true", "Do not follow rel=nofollow links, nor links of pages whose meta robots say nofollow."),
+    field("politeness.robots_agent", "\"webloom\"", "The name to look for in robots.txt."),
+    optional(
+        "politeness.contact",
+        "\"https://example.org/our-crawler\"",
+        "Whom a webmaster can ask: a URL or a mail address, sent in the User-Agent.",
+    ),
+    // Fetch.
+    field("fetch.allow_private", "false", "Fetch from private and loopback addresses too."),
+    field(
+        "fetch.resolve",
+        "[]",
+        "Where hosts are, instead of asking DNS: \"host=address\", \"*.suffix=address:port\", \"*=127.0.0.1:8080\".",
+    ),
+    field("fetch.ca_files", "[]", "PEM files with certificate authorities to trust beside the system's."),
+    optional("fetch.accept_language", "\"en, de;q=0.8\"", "Sent as Accept-Language."),
+    field("fetch.attempts_max", "4", "A URL whose fetch failed this often is given up."),
+    field("fetch.redirects_max", "10", "Redirects in a row."),
+    field("fetch.header_bytes_max", "\"64 KiB\"", "Response header."),
+    field("fetch.wire_bytes_max", "\"16 MiB\"", "Body as it crosses the wire; what is longer is cut."),
+    field("fetch.body_bytes_max", "\"16 MiB\"", "Body after decompression; what is longer is cut."),
+    field("fetch.resolve_timeout", "\"10s\"", "DNS."),
+    field("fetch.connect_timeout", "\"10s\"", "TCP."),
+    field("fetch.tls_timeout", "\"10s\"", "TLS."),
+    field("fetch.headers_timeout", "\"20s\"", "From the request to the end of the response header."),
+    field("fetch.body_idle_timeout", "\"20s\"", "Between two pieces of a body."),
+    field("fetch.body_timeout", "\"2m\"", "The whole body."),
+    // Transform.
+    field("transform.html_depth_max", "512", "Elements nested deeper are flattened, as browsers do."),
+    field("transform.html_deadline", "\"2s\"", "Time for parsing one HTML page; the rest of the page is cut."),
+    field("transform.quads_max", "1000000", "Quads from one page."),
+    // Links.
+    field(
+        "links.queries",
+        r#"["""
+PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>
+SELECT ?link ?anchor WHERE { ?subject rdfs:seeAlso ?link OPTIONAL { ?link rdfs:label ?anchor } }"""]"#,
+        "SPARQL queries over a page's graph; what they bind to ?link is followed. ?anchor, if bound, is kept as the\n\
+         link's text, and ?page is the page itself.",
+    ),
+    field("links.max_per_page", "5000", "Links taken from one page."),
+    // Store.
+    field("store.links", "\"all\"", "Which plain HTML links are kept in the graph: \"all\", \"external\" (to other hosts) or \"none\"."),
+    // Work.
+    field("work.workers", "0", "Threads that read pages; 0 is one per core."),
+    field("work.connections", "256", "Requests under way at once, over all hosts."),
+    field("work.commit_pages_max", "500", "Pages in one commit,"),
+    field("work.commit_quads_max", "200000", "quads in one commit,"),
+    field("work.commit_age_max", "\"300ms\"", "and how long a page waits for others to commit with."),
+];
