@@ -1,1 +1,14 @@
-//! Placeholder.
+#![doc = include_str!("../README.md")]
+
+mod config;
+pub mod contract;
+mod fjall_frontier;
+mod memory_frontier;
+mod record;
+mod schedule;
+mod url_state;
+
+pub use config::FrontierConfig;
+pub use fjall_frontier::{Blob, FjallFrontier};
+pub use memory_frontier::MemoryFrontier;
+pub use url_state::{UrlState, UrlStatus};
