@@ -1,0 +1,332 @@
+//! The body of an answer, read in a stream and under caps.
+//!
+//! In: hyper's incoming body. Out: the decoded bytes with what was wrong with them, or the reason why there is
+//! nothing to show. [`WireBody`] counts, caps and times what crosses the wire; the decoders sit on top of
+//! it; [`read_body`] collects what they give. Large bodies queue for permits while their senders wait.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use bytes::{Buf, Bytes};
+use hyper::body::{Body, Incoming};
+use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncReadExt, ReadBuf};
+use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::time::{Instant, Sleep, sleep, timeout, timeout_at};
+use webloom_model::{Diagnostic, FetchError};
+
+use crate::config::RATIO_FREE_BYTES;
+use crate::decode::{self, Encoding, Overrun, Reader};
+
+/// What is read of a body nobody wants, so that its connection can be used again.
+const DISCARD_BYTES_MAX: u64 = 64 << 10;
+const DISCARD_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Frames taken in a row before other tasks get their turn.
+const BURST_MAX: u32 = 32;
+
+/// Room for one read.
+const READ_BYTES: usize = 16 << 10;
+
+/// How much of a body is wanted, and how fast.
+#[derive(Debug, Clone)]
+pub(crate) struct BodyLimits {
+    pub wire_bytes_max: u64,
+    pub bytes_max: u64,
+    pub ratio_max: u64,
+    pub large_bytes: usize,
+    pub idle_timeout: Duration,
+    pub timeout: Duration,
+}
+
+/// A body as it was read.
+#[derive(Debug)]
+pub(crate) struct ReadBody {
+    pub bytes: Bytes,
+    pub wire_bytes: u64,
+    pub diagnostics: Vec<Diagnostic>,
+    /// The transfer came to its proper end, so the connection can be used again.
+    pub complete: bool,
+    /// The transfer broke off.
+    pub ended_early: bool,
+}
+
+/// Reads a body and undoes its encodings.
+pub(crate) async fn read_body(
+    incoming: Incoming,
+    content_encodings: &[String],
+    limits: &BodyLimits,
+    large_bodies: &Semaphore,
+) -> Result<ReadBody, FetchError> {
+    let mut diagnostics = Vec::new();
+    let encodings =
+        decode::chain_or_diagnostic(content_encodings.iter().map(String::as_str), &mut diagnostics);
+    let mut wire = WireBody::new(incoming, limits.wire_bytes_max, limits.idle_timeout);
+    let Collected { mut bytes, stop, permit } =
+        collect(&mut wire, &encodings, limits, large_bodies, &mut diagnostics).await?;
+    // A finished decoder may leave the end of the transfer unread, which is what makes the connection reusable.
+    if matches!(stop, Stop::End) {
+        wire.discard_rest().await;
+    }
+    let wire_bytes = wire.bytes();
+    let complete = matches!(wire.end, Some(WireEnd::Complete));
+    let mut ended_early = false;
+    match (wire.end, stop) {
+        (Some(WireEnd::Idle), Stop::End | Stop::Broken(_)) => {
+            return Err(FetchError::Timeout { step: "body", limit: limits.idle_timeout });
+        }
+        (_, Stop::Cut) => {
+            bytes.truncate(usize::try_from(limits.bytes_max).unwrap_or(usize::MAX));
+            diagnostics.push(decode::cut_diagnostic("decoded", limits.bytes_max));
+        }
+        (_, Stop::Ratio) => diagnostics.push(Diagnostic::warning(
+            "compression-ratio",
+            format!("the body expands more than {} times and was cut", limits.ratio_max),
+        )),
+        (Some(WireEnd::Cut), _) => {
+            diagnostics.push(decode::cut_diagnostic("transferred", limits.wire_bytes_max));
+        }
+        (Some(WireEnd::Early(reason)), _) => {
+            if bytes.is_empty() {
+                return Err(FetchError::Protocol { reason: format!("the body breaks off: {reason}") });
+            }
+            ended_early = true;
+            let message = format!("the transfer broke off after {wire_bytes} bytes: {reason}");
+            diagnostics.push(Diagnostic::warning("body-ended-early", message));
+        }
+        (Some(WireEnd::Complete) | None, Stop::Broken(error)) => {
+            diagnostics.push(decode::broken_diagnostic(&error));
+        }
+        (Some(WireEnd::Complete) | None, Stop::End) => {}
+    }
+    // Growth by doubling may have left as much again unused, and pages wait in queues.
+    if bytes.capacity() - bytes.len() > bytes.len() / 4 {
+        bytes.shrink_to_fit();
+    }
+    drop(permit);
+    Ok(ReadBody { bytes: bytes.into(), wire_bytes, diagnostics, complete, ended_early })
+}
+
+/// What the decoders gave.
+struct Collected<'a> {
+    bytes: Vec<u8>,
+    stop: Stop,
+    /// Held by a large body until its bytes are handed over. It is the only one a body ever asks for, so
+    /// whoever holds one can always go on, and the queue moves.
+    permit: Option<SemaphorePermit<'a>>,
+}
+
+/// Decodes until the end, a cap, or something broken.
+async fn collect<'a>(
+    wire: &mut WireBody,
+    encodings: &[Encoding],
+    limits: &BodyLimits,
+    large_bodies: &'a Semaphore,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Result<Collected<'a>, FetchError> {
+    let mut collected = Collected { bytes: Vec::new(), stop: Stop::End, permit: None };
+    let Collected { bytes, stop, permit } = &mut collected;
+    let overrun = Overrun::default();
+    let wire_bytes = Arc::clone(&wire.count);
+    let mut deadline = Instant::now() + limits.timeout;
+    let out_of_time = |_| FetchError::Timeout { step: "body", limit: limits.timeout };
+
+    let open = decode::open(Box::new(wire), encodings, limits.bytes_max, &overrun, diagnostics);
+    let mut reader = match timeout_at(deadline, open).await.map_err(out_of_time)? {
+        Ok(reader) => reader,
+        Err(error) => {
+            *stop = if overrun.get() { Stop::Cut } else { Stop::Broken(error) };
+            return Ok(collected);
+        }
+    };
+    loop {
+        match timeout_at(deadline, read_some(&mut reader, bytes)).await.map_err(out_of_time)? {
+            Ok(0) => break,
+            Ok(_) => {}
+            Err(error) => {
+                *stop = Stop::Broken(error);
+                break;
+            }
+        }
+        let length = bytes.len() as u64;
+        if length > limits.bytes_max {
+            *stop = Stop::Cut;
+            break;
+        }
+        let expands = !encodings.is_empty() && length > RATIO_FREE_BYTES;
+        if expands && length / limits.ratio_max.max(1) > wire_bytes.load(Relaxed) {
+            *stop = Stop::Ratio;
+            break;
+        }
+        if permit.is_none() && bytes.len() > limits.large_bytes {
+            // The sender is not to blame for our queue, so the wait does not count against it.
+            let waiting_since = Instant::now();
+            *permit = timeout(limits.timeout, large_bodies.acquire()).await.map_err(out_of_time)?.ok();
+            deadline += waiting_since.elapsed();
+        }
+        tokio::task::consume_budget().await;
+    }
+    if overrun.get() {
+        *stop = Stop::Cut;
+    }
+    Ok(collected)
+}
+
+/// Reads off a short body nobody wants. True when the connection can be used again.
+pub(crate) async fn discard(incoming: Incoming) -> bool {
+    if incoming.size_hint().lower() > DISCARD_BYTES_MAX {
+        return false;
+    }
+    let mut wire = WireBody::new(incoming, DISCARD_BYTES_MAX, DISCARD_TIMEOUT);
+    wire.discard_rest().await;
+    matches!(wire.end, Some(WireEnd::Complete))
+}
+
+/// Why reading stopped.
+enum Stop {
+    End,
+    Cut,
+    Ratio,
+    Broken(io::Error),
+}
+
+async fn read_some(reader: &mut Reader<'_>, bytes: &mut Vec<u8>) -> io::Result<usize> {
+    if bytes.capacity() - bytes.len() < READ_BYTES / 4 {
+        bytes.reserve(READ_BYTES);
+    }
+    reader.read_buf(bytes).await
+}
+
+/// How a transfer ended.
+#[derive(Debug)]
+enum WireEnd {
+    /// As announced.
+    Complete,
+    /// At our cap.
+    Cut,
+    /// Before it was complete.
+    Early(String),
+    /// In silence.
+    Idle,
+}
+
+/// The body on the wire as a reader that never fails: however the transfer ends, the reader just ends,
+/// and `end` says how it was. So decoders give what they have.
+struct WireBody {
+    incoming: Incoming,
+    chunk: Bytes,
+    left: u64,
+    count: Arc<AtomicU64>,
+    burst: u32,
+    idle_timeout: Duration,
+    /// Runs while we wait for the sender.
+    idle: Option<Pin<Box<Sleep>>>,
+    end: Option<WireEnd>,
+}
+
+impl WireBody {
+    fn new(incoming: Incoming, bytes_max: u64, idle_timeout: Duration) -> Self {
+        Self {
+            incoming,
+            chunk: Bytes::new(),
+            left: bytes_max,
+            count: Arc::default(),
+            burst: 0,
+            idle_timeout,
+            idle: None,
+            end: None,
+        }
+    }
+
+    fn bytes(&self) -> u64 {
+        self.count.load(Relaxed)
+    }
+
+    /// Reads on to the end if that is near.
+    async fn discard_rest(&mut self) {
+        self.left = self.left.min(DISCARD_BYTES_MAX);
+        let read_off = async {
+            while let Ok(chunk) = self.fill_buf().await
+                && !chunk.is_empty()
+            {
+                let length = chunk.len();
+                self.consume(length);
+            }
+        };
+        let _ = timeout(DISCARD_TIMEOUT, read_off).await;
+    }
+
+    fn take_frame(&mut self, mut data: Bytes) {
+        if data.len() as u64 > self.left {
+            data.truncate(usize::try_from(self.left).unwrap_or(usize::MAX));
+            self.end = Some(WireEnd::Cut);
+        }
+        self.left -= data.len() as u64;
+        self.count.fetch_add(data.len() as u64, Relaxed);
+        self.chunk = data;
+    }
+
+    /// Pending when the sender is silent, or when others should have a turn.
+    fn poll_wire(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        while self.chunk.is_empty() && self.end.is_none() {
+            if self.burst >= BURST_MAX {
+                self.burst = 0;
+                context.waker().wake_by_ref();
+                return Poll::Pending;
+            }
+            match Pin::new(&mut self.incoming).poll_frame(context) {
+                Poll::Ready(frame) => {
+                    self.burst += 1;
+                    self.idle = None;
+                    match frame {
+                        Some(Ok(frame)) => {
+                            // Trailers are of no use to anybody here.
+                            if let Ok(data) = frame.into_data() {
+                                self.take_frame(data);
+                            }
+                        }
+                        Some(Err(error)) => self.end = Some(WireEnd::Early(crate::connect::reason(&error))),
+                        None => self.end = Some(WireEnd::Complete),
+                    }
+                }
+                Poll::Pending => {
+                    self.burst = 0;
+                    let idle = self.idle.get_or_insert_with(|| Box::pin(sleep(self.idle_timeout)));
+                    ready!(idle.as_mut().poll(context));
+                    self.end = Some(WireEnd::Idle);
+                }
+            }
+        }
+        Poll::Ready(())
+    }
+}
+
+impl AsyncBufRead for WireBody {
+    fn poll_fill_buf(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<&[u8]>> {
+        let this = self.get_mut();
+        ready!(this.poll_wire(context));
+        Poll::Ready(Ok(&this.chunk))
+    }
+
+    fn consume(self: Pin<&mut Self>, amount: usize) {
+        self.get_mut().chunk.advance(amount);
+    }
+}
+
+impl AsyncRead for WireBody {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        ready!(this.poll_wire(context));
+        let amount = this.chunk.len().min(buffer.remaining());
+        buffer.put_slice(&this.chunk[..amount]);
+        this.chunk.advance(amount);
+        Poll::Ready(Ok(()))
+    }
+}

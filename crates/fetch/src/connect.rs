@@ -1,0 +1,251 @@
+//! From a checked address to a connection that takes requests.
+//!
+//! In: a URL and addresses that passed the guard. Out: a [`Connection`] that speaks HTTP/1.1 or HTTP/2, whichever
+//! was agreed on in the TLS handshake. Names are not looked up here, and nothing but the
+//! given addresses is dialled. Each step has its own time limit. Start at [`Connector::connect`].
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body_util::Empty;
+use hyper::body::Incoming;
+use hyper::client::conn::{http1, http2};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, RootCertStore};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio::time::{Instant, timeout, timeout_at};
+use tokio_rustls::TlsConnector;
+use webloom_model::{FetchError, PageUrl};
+
+use crate::stats::{Counters, OpenConnection};
+use crate::{FetchConfig, FetchSetupError};
+
+/// Addresses of one host that are tried before giving up.
+const ADDRESSES_MAX: usize = 4;
+
+/// The smallest buffer hyper works with.
+const HEADER_BYTES_MIN: u32 = 8 << 10;
+
+/// Bytes a server may send ahead over HTTP/2: enough to keep a transfer flowing, little enough to
+/// hold a thousand times.
+const H2_STREAM_WINDOW: u32 = 256 << 10;
+const H2_CONNECTION_WINDOW: u32 = 512 << 10;
+
+/// The request's body, which no request of ours has.
+type NoBody = Empty<Bytes>;
+
+/// One end of a connection, ready for requests. Dropping the last sender closes it.
+#[derive(Debug)]
+pub(crate) enum Sender {
+    Http1(http1::SendRequest<NoBody>),
+    Http2(http2::SendRequest<NoBody>),
+}
+
+/// A connection and whom it leads to.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    pub sender: Sender,
+    pub remote: SocketAddr,
+    /// Whether it has carried a request before.
+    pub reused: bool,
+}
+
+impl Connection {
+    pub fn is_http2(&self) -> bool {
+        matches!(self.sender, Sender::Http2(_))
+    }
+
+    pub async fn send(&mut self, request: Request<NoBody>) -> Result<Response<Incoming>, hyper::Error> {
+        match &mut self.sender {
+            Sender::Http1(sender) => sender.send_request(request).await,
+            Sender::Http2(sender) => sender.send_request(request).await,
+        }
+    }
+}
+
+/// Makes connections.
+pub(crate) struct Connector {
+    tls: TlsConnector,
+    http1: http1::Builder,
+    http2: http2::Builder<TokioExecutor>,
+    connect_timeout: std::time::Duration,
+    tls_timeout: std::time::Duration,
+    counters: Arc<Counters>,
+}
+
+impl Connector {
+    pub fn new(config: &FetchConfig, counters: Arc<Counters>) -> Result<Self, FetchSetupError> {
+        let header_bytes_max = config.header_bytes_max.max(HEADER_BYTES_MIN);
+        let header_bytes = usize::try_from(header_bytes_max).unwrap_or(usize::MAX);
+        let mut http1 = http1::Builder::new();
+        // The web is older than its grammar: what browsers overlook in a head, we overlook.
+        http1
+            .max_buf_size(header_bytes)
+            .max_header_size(header_bytes)
+            .max_headers(config.header_count_max)
+            .ignore_invalid_headers_in_responses(true)
+            .allow_spaces_after_header_name_in_responses(true)
+            .allow_obsolete_multiline_headers_in_responses(true);
+        let mut http2 = http2::Builder::new(TokioExecutor::new());
+        http2
+            .max_header_list_size(header_bytes_max)
+            .initial_stream_window_size(H2_STREAM_WINDOW)
+            .initial_connection_window_size(H2_CONNECTION_WINDOW);
+        Ok(Self {
+            tls: TlsConnector::from(Arc::new(tls_config(config)?)),
+            http1,
+            http2,
+            connect_timeout: config.connect_timeout,
+            tls_timeout: config.tls_timeout,
+            counters,
+        })
+    }
+
+    /// Connects to the first of the addresses that answers.
+    pub async fn connect(&self, url: &PageUrl, addresses: &[SocketAddr]) -> Result<Connection, FetchError> {
+        let (stream, remote) = self.dial(url, addresses).await?;
+        // Requests are one small write; waiting for a fuller packet gains nothing.
+        let _ = stream.set_nodelay(true);
+        let open = OpenConnection::new(&self.counters);
+        let failed = |error: &(dyn std::error::Error + 'static)| FetchError::Connect {
+            host: url.host().to_owned(),
+            reason: reason(error),
+        };
+        let sender = if url.is_https() {
+            let bare = url.host().trim_start_matches('[').trim_end_matches(']');
+            let name = ServerName::try_from(bare.to_owned()).map_err(|error| failed(&error))?;
+            let secured = timeout(self.tls_timeout, async {
+                let stream = self.tls.connect(name, stream).await.map_err(|error| failed(&error))?;
+                if stream.get_ref().1.alpn_protocol() == Some(b"h2") {
+                    self.speak_http2(stream, open).await.map_err(|error| failed(&error))
+                } else {
+                    self.speak_http1(stream, open).await.map_err(|error| failed(&error))
+                }
+            });
+            secured.await.map_err(|_| FetchError::Timeout { step: "tls", limit: self.tls_timeout })??
+        } else {
+            self.speak_http1(stream, open).await.map_err(|error| failed(&error))?
+        };
+        Ok(Connection { sender, remote, reused: false })
+    }
+
+    /// Opens a TCP connection, sharing the time among the addresses.
+    async fn dial(
+        &self,
+        url: &PageUrl,
+        addresses: &[SocketAddr],
+    ) -> Result<(TcpStream, SocketAddr), FetchError> {
+        let deadline = Instant::now() + self.connect_timeout;
+        let tried = &addresses[..addresses.len().min(ADDRESSES_MAX)];
+        let mut last_error = FetchError::Connect {
+            host: url.host().to_owned(),
+            reason: "there is no address to try".to_owned(),
+        };
+        for (index, &address) in tried.iter().enumerate() {
+            let remaining = deadline.saturating_duration_since(Instant::now());
+            let share = remaining / u32::try_from(tried.len() - index).unwrap_or(1);
+            match timeout_at(Instant::now() + share, TcpStream::connect(address)).await {
+                Ok(Ok(stream)) => return Ok((stream, address)),
+                Ok(Err(error)) => {
+                    last_error = FetchError::Connect {
+                        host: url.host().to_owned(),
+                        reason: format!("{address}: {}", io_reason(&error)),
+                    };
+                }
+                Err(_) => {
+                    last_error = FetchError::Timeout { step: "connect", limit: self.connect_timeout };
+                }
+            }
+        }
+        Err(last_error)
+    }
+
+    async fn speak_http1<T>(&self, stream: T, open: OpenConnection) -> Result<Sender, hyper::Error>
+    where
+        T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let (sender, connection) = self.http1.handshake(TokioIo::new(stream)).await?;
+        tokio::spawn(async move {
+            // What goes wrong is told to whoever waits for the answer.
+            let _ = connection.await;
+            drop(open);
+        });
+        Ok(Sender::Http1(sender))
+    }
+
+    async fn speak_http2<T>(&self, stream: T, open: OpenConnection) -> Result<Sender, hyper::Error>
+    where
+        T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let (sender, connection) = self.http2.handshake(TokioIo::new(stream)).await?;
+        tokio::spawn(async move {
+            let _ = connection.await;
+            drop(open);
+        });
+        Ok(Sender::Http2(sender))
+    }
+}
+
+fn tls_config(config: &FetchConfig) -> Result<ClientConfig, FetchSetupError> {
+    let mut roots = RootCertStore::empty();
+    if config.system_roots {
+        let found = rustls_native_certs::load_native_certs();
+        for error in &found.errors {
+            tracing::warn!(%error, "some of the system's certificate authorities cannot be read");
+        }
+        let (added, _) = roots.add_parsable_certificates(found.certs);
+        if added == 0 {
+            tracing::warn!("the system has no certificate authorities; https will fail without extra ones");
+        }
+    }
+    for (index, pem) in config.extra_roots_pem.iter().enumerate() {
+        let unusable = |reason: String| FetchSetupError::Certificate { number: index + 1, reason };
+        let mut found = false;
+        for certificate in CertificateDer::pem_slice_iter(pem) {
+            let certificate = certificate.map_err(|error| unusable(error.to_string()))?;
+            roots.add(certificate).map_err(|error| unusable(error.to_string()))?;
+            found = true;
+        }
+        if !found {
+            return Err(unusable("there is no certificate in it".to_owned()));
+        }
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut tls = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| FetchSetupError::Tls(error.to_string()))?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    Ok(tls)
+}
+
+/// An error and its causes, in one line, none of them twice.
+pub(crate) fn reason(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let more = error.to_string();
+        if !text.contains(&more) {
+            text.push_str(": ");
+            text.push_str(&more);
+        }
+        cause = error.source();
+    }
+    text
+}
+
+/// What the system said, without its error number.
+fn io_reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    match text.find(" (os error") {
+        Some(end) => text[..end].to_lowercase(),
+        None => text,
+    }
+}

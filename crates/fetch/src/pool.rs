@@ -1,0 +1,130 @@
+//! Connections that wait for their next request.
+//!
+//! In: a connection whose last answer was read to its end. Out: the same connection, to whoever asks for the
+//! same origin and may still talk to the address it leads to. HTTP/1 connections are handed over, one waiting per
+//! origin; HTTP/2 connections are shared. Politeness makes requests to a host rare, so connections
+//! wait a few seconds at most; a reaper runs while there is something to reap.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::time::{Instant, sleep, timeout};
+use webloom_model::PageUrl;
+
+use crate::connect::{Connection, Sender};
+
+/// A connection in the pool is ready but for a moment; longer means that it is not.
+const READY_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// What one connection may serve: scheme, host, port.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Origin {
+    https: bool,
+    host: String,
+    port: u16,
+}
+
+impl Origin {
+    pub fn of(url: &PageUrl) -> Self {
+        Self { https: url.is_https(), host: url.host().to_owned(), port: url.port() }
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Pool {
+    state: Arc<Mutex<State>>,
+    idle: Duration,
+    connections_max: usize,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    waiting: HashMap<Origin, Waiting>,
+    reaper_runs: bool,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    sender: Sender,
+    remote: SocketAddr,
+    since: Instant,
+}
+
+impl Waiting {
+    fn is_over(&self, idle: Duration) -> bool {
+        let closed = match &self.sender {
+            Sender::Http1(sender) => sender.is_closed(),
+            Sender::Http2(sender) => sender.is_closed(),
+        };
+        closed || self.since.elapsed() >= idle
+    }
+}
+
+impl Pool {
+    pub fn new(idle: Duration, connections_max: usize) -> Self {
+        Self { state: Arc::default(), idle, connections_max }
+    }
+
+    /// A connection to the origin that leads to one of `addresses`, if one waits.
+    pub async fn take(&self, origin: &Origin, addresses: &[SocketAddr]) -> Option<Connection> {
+        let (mut sender, remote) = {
+            let mut state = self.state.lock();
+            let waiting = state.waiting.remove(origin)?;
+            // The name may lead elsewhere by now, or the rule about addresses may have changed.
+            if waiting.is_over(self.idle) || !addresses.contains(&waiting.remote) {
+                return None;
+            }
+            if let Sender::Http2(sender) = &waiting.sender {
+                let shared = Sender::Http2(sender.clone());
+                let refreshed = Waiting { sender: shared, since: Instant::now(), ..waiting };
+                state.waiting.insert(origin.clone(), refreshed);
+            }
+            (waiting.sender, waiting.remote)
+        };
+        let ready = match &mut sender {
+            Sender::Http1(sender) => timeout(READY_TIMEOUT, sender.ready()).await,
+            Sender::Http2(sender) => timeout(READY_TIMEOUT, sender.ready()).await,
+        };
+        ready.ok()?.ok()?;
+        Some(Connection { sender, remote, reused: true })
+    }
+
+    /// Keeps a connection whose answer was read to its end.
+    pub fn put(&self, origin: Origin, connection: Connection) {
+        let waiting = Waiting { sender: connection.sender, remote: connection.remote, since: Instant::now() };
+        if self.idle.is_zero() || waiting.is_over(self.idle) {
+            return;
+        }
+        let mut state = self.state.lock();
+        if state.waiting.len() >= self.connections_max && !state.waiting.contains_key(&origin) {
+            return;
+        }
+        state.waiting.insert(origin, waiting);
+        if !state.reaper_runs {
+            state.reaper_runs = true;
+            tokio::spawn(reap(Arc::downgrade(&self.state), self.idle));
+        }
+    }
+
+    /// Forgets what waits for the origin.
+    pub fn forget(&self, origin: &Origin) {
+        self.state.lock().waiting.remove(origin);
+    }
+}
+
+/// Closes what has waited too long, until nothing waits.
+async fn reap(state: std::sync::Weak<Mutex<State>>, idle: Duration) {
+    loop {
+        sleep((idle / 2).max(Duration::from_millis(10))).await;
+        let Some(state) = state.upgrade() else { return };
+        let mut state = state.lock();
+        state.waiting.retain(|_, waiting| !waiting.is_over(idle));
+        if state.waiting.is_empty() {
+            state.reaper_runs = false;
+            return;
+        }
+    }
+}
