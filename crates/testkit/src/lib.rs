@@ -1,1 +1,19 @@
-//! Placeholder.
+#![doc = include_str!("../README.md")]
+
+mod body;
+pub mod clock;
+pub mod faults;
+pub mod log;
+pub mod robots;
+pub mod server;
+pub mod site;
+pub mod static_web;
+mod tls;
+
+pub use clock::ManualClock;
+pub use faults::{Fault, FaultRule, Faulty};
+pub use log::{LogDetail, LogTotals, LoggedRequest, RequestLog, Requests, Violation};
+pub use robots::RobotsRules;
+pub use server::{ServerError, ServerOptions, WebServer};
+pub use site::{Answer, Request, Site};
+pub use static_web::StaticWeb;
