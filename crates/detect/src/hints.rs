@@ -1,0 +1,198 @@
+//! What others say of a body: the `Content-Type` header and the extension in the URL.
+//!
+//! In: texts from the network. Out: a [`MediaType`] to ask questions of, and small tables. Nothing here
+//! looks at the body.
+
+use encoding_rs::Encoding;
+use webloom_model::DocumentKind;
+
+/// A `Content-Type`, taken apart. Broken ones are empty.
+#[derive(Debug, Default)]
+pub(crate) struct MediaType {
+    /// `type/subtype` in lower case, or empty.
+    pub essence: String,
+    /// The `charset` parameter, where it names an encoding there is.
+    pub charset: Option<&'static Encoding>,
+}
+
+impl MediaType {
+    pub(crate) fn parse(content_type: Option<&str>) -> Self {
+        let Some(content_type) = content_type else { return Self::default() };
+        // Several headers joined by a comma happen; the first one with a type counts.
+        let mut parts = content_type.split([';', ',']);
+        let essence = parts.next().unwrap_or_default().trim().to_ascii_lowercase();
+        let well_formed = essence.split_once('/').is_some_and(|(major, minor)| {
+            !major.is_empty()
+                && !minor.is_empty()
+                && major
+                    .bytes()
+                    .chain(minor.bytes())
+                    .all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte))
+        });
+        let charset = parts
+            .filter_map(|parameter| parameter.split_once('='))
+            .find(|(name, _)| name.trim().eq_ignore_ascii_case("charset"))
+            .and_then(|(_, label)| Encoding::for_label(label.trim().trim_matches(['"', '\'']).as_bytes()));
+        Self { essence: if well_formed { essence } else { String::new() }, charset }
+    }
+
+    pub(crate) fn essence_or<'a>(&'a self, otherwise: &'a str) -> &'a str {
+        if self.essence.is_empty() { otherwise } else { &self.essence }
+    }
+
+    /// The reader the server asks for, where we have it.
+    pub(crate) fn kind(&self) -> Option<DocumentKind> {
+        Some(match self.essence.as_str() {
+            "text/html" => DocumentKind::Html,
+            "application/xhtml+xml" | "application/vnd.wap.xhtml+xml" => DocumentKind::Xhtml,
+            "application/rss+xml" | "application/x-rss+xml" | "text/rss+xml" => DocumentKind::Rss,
+            "application/atom+xml" => DocumentKind::Atom,
+            "application/rdf+xml" | "text/rdf+xml" | "application/owl+xml" | "text/rdf" => {
+                DocumentKind::RdfXml
+            }
+            "text/turtle" | "application/turtle" | "application/x-turtle" | "text/n3" | "text/rdf+n3" => {
+                DocumentKind::Turtle
+            }
+            "application/trig" | "application/x-trig" => DocumentKind::TriG,
+            "application/n-triples" | "text/n-triples" | "text/ntriples" => DocumentKind::NTriples,
+            "application/n-quads" | "text/n-quads" | "text/x-nquads" | "text/nquads" => DocumentKind::NQuads,
+            "application/ld+json" | "application/x-ld+json" => DocumentKind::JsonLd,
+            _ if self.is_xml() => DocumentKind::Xml,
+            _ => return None,
+        })
+    }
+
+    /// `text/xml`, `application/xml` and every `+xml`.
+    pub(crate) fn is_xml(&self) -> bool {
+        matches!(self.essence.as_str(), "text/xml" | "application/xml") || self.essence.ends_with("+xml")
+    }
+
+    /// Nothing was said, or nothing that means anything: what servers send for files they do not know.
+    pub(crate) fn is_vague(&self) -> bool {
+        matches!(
+            self.essence.as_str(),
+            "" | "text/plain"
+                | "application/octet-stream"
+                | "binary/octet-stream"
+                | "application/x-download"
+                | "application/force-download"
+                | "application/download"
+                | "application/unknown"
+                | "unknown/unknown"
+                | "application/x-unknown"
+                | "*/*"
+        )
+    }
+
+    /// Text of some sort, ours to read or not.
+    pub(crate) fn is_text(&self) -> bool {
+        self.essence.starts_with("text/") || self.kind().is_some() || self.essence.ends_with("json")
+    }
+
+    /// Text in a language of its own, which only markup at the very start can contradict.
+    pub(crate) fn is_specific_text(&self) -> bool {
+        matches!(
+            self.essence.as_str(),
+            "text/css"
+                | "text/javascript"
+                | "application/javascript"
+                | "application/x-javascript"
+                | "text/csv"
+                | "text/markdown"
+                | "text/calendar"
+                | "text/vcard"
+                | "application/sparql-query"
+                | "application/sql"
+        )
+    }
+
+    /// Pictures, sound, fonts, archives: not text, and not ours.
+    pub(crate) fn is_opaque(&self) -> bool {
+        if self.is_xml() {
+            return false;
+        }
+        self.essence.starts_with("image/")
+            || self.essence.starts_with("audio/")
+            || self.essence.starts_with("video/")
+            || self.essence.starts_with("font/")
+            || matches!(
+                self.essence.as_str(),
+                "application/pdf"
+                    | "application/zip"
+                    | "application/gzip"
+                    | "application/x-gzip"
+                    | "application/wasm"
+            )
+    }
+}
+
+/// The extension of the last path segment, in lower case.
+pub(crate) fn extension(url: &str) -> Option<&str> {
+    let path = url.split(['?', '#']).next().unwrap_or_default();
+    // A host is not a file: `http://example.org` has no extension.
+    let path =
+        path.split_once("://").map_or(path, |(_, rest)| rest.split_once('/').map_or("", |(_, path)| path));
+    let name = path.rsplit('/').next().unwrap_or_default();
+    let (stem, extension) = name.rsplit_once('.')?;
+    // Compared with lower-case tables; the few servers with `.TTL` are matched in `kind_of_extension`.
+    (!stem.is_empty() && !extension.is_empty() && extension.len() <= 10).then_some(extension)
+}
+
+const EXTENSIONS: &[(&str, DocumentKind)] = &[
+    ("html", DocumentKind::Html),
+    ("htm", DocumentKind::Html),
+    ("xhtml", DocumentKind::Xhtml),
+    ("xht", DocumentKind::Xhtml),
+    ("rss", DocumentKind::Rss),
+    ("atom", DocumentKind::Atom),
+    ("rdf", DocumentKind::RdfXml),
+    ("rdfs", DocumentKind::RdfXml),
+    ("owl", DocumentKind::RdfXml),
+    ("ttl", DocumentKind::Turtle),
+    ("n3", DocumentKind::Turtle),
+    ("trig", DocumentKind::TriG),
+    ("nt", DocumentKind::NTriples),
+    ("nq", DocumentKind::NQuads),
+    ("jsonld", DocumentKind::JsonLd),
+    ("xml", DocumentKind::Xml),
+    ("svg", DocumentKind::Xml),
+    ("xsd", DocumentKind::Xml),
+    ("xsl", DocumentKind::Xml),
+];
+
+/// The reader for files of that name.
+pub(crate) fn kind_of_extension(extension: &str) -> Option<DocumentKind> {
+    EXTENSIONS.iter().find(|(known, _)| known.eq_ignore_ascii_case(extension)).map(|&(_, kind)| kind)
+}
+
+const OTHER_EXTENSIONS: &[(&str, &str)] = &[
+    ("css", "text/css"),
+    ("js", "text/javascript"),
+    ("mjs", "text/javascript"),
+    ("json", "application/json"),
+    ("csv", "text/csv"),
+    ("md", "text/markdown"),
+    ("txt", "text/plain"),
+    ("ics", "text/calendar"),
+    ("png", "image/png"),
+    ("jpg", "image/jpeg"),
+    ("jpeg", "image/jpeg"),
+    ("gif", "image/gif"),
+    ("webp", "image/webp"),
+    ("ico", "image/x-icon"),
+    ("pdf", "application/pdf"),
+    ("zip", "application/zip"),
+    ("gz", "application/gzip"),
+    ("mp3", "audio/mpeg"),
+    ("mp4", "video/mp4"),
+    ("woff", "font/woff"),
+    ("woff2", "font/woff2"),
+];
+
+/// The media type of files of that name, for those without a reader.
+pub(crate) fn media_type_of_extension(extension: &str) -> Option<&'static str> {
+    OTHER_EXTENSIONS
+        .iter()
+        .find(|(known, _)| known.eq_ignore_ascii_case(extension))
+        .map(|&(_, media_type)| media_type)
+}
