@@ -145,7 +145,7 @@ impl Worker {
         }
         let quads: usize = writes.iter().map(|write| write.triples.len()).sum();
         if !writes.is_empty() {
-            self.index.commit(Batch::from(writes))?;
+            self.index.commit(&Batch { writes })?;
         }
         self.frontier.settle(settlements)?;
         self.counters.add(Phase::Index, indexed, start.elapsed());

@@ -10,7 +10,6 @@ mod values;
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use toml::{Table, Value};
@@ -18,7 +17,7 @@ use webloom_extract::{LinkRules, LinkRulesConfig, Within};
 use webloom_fetch::{FetchConfig, ResolveRule};
 use webloom_frontier::FrontierConfig;
 use webloom_model::PageUrl;
-use webloom_transform::TransformConfig;
+use webloom_transform::{Limits, TransformConfig};
 
 use fields::{FIELDS, Field};
 use values::Reader;
@@ -178,12 +177,14 @@ impl RawSpec {
             robots_hop_delay: delay,
             attempts_max,
             allow_private: reader.boolean("fetch.allow_private"),
-            resolve: reader.parsed_list("fetch.resolve", |text| ResolveRule::parse(text).map_err(|e| e.to_string())),
-            ca_files: reader.parsed_list("fetch.ca_files", |text| Ok(PathBuf::from(text))),
+            resolve: reader.parsed_list("fetch.resolve", |text| text.parse::<ResolveRule>().map_err(|e| e.to_string())),
+            extra_roots_pem: reader.parsed_list("fetch.ca_files", |path| {
+                std::fs::read(path).map_err(|error| format!("cannot read `{path}`: {error}"))
+            }),
             accept_language: reader.optional_text("fetch.accept_language"),
             redirects_max: reader.count("fetch.redirects_max"),
-            header_bytes_max: reader.bytes("fetch.header_bytes_max"),
-            wire_bytes_max: reader.bytes("fetch.wire_bytes_max") as u64,
+            header_bytes_max: u32::try_from(reader.bytes("fetch.header_bytes_max")).unwrap_or(u32::MAX),
+            body_wire_bytes_max: reader.bytes("fetch.wire_bytes_max") as u64,
             body_bytes_max: reader.bytes("fetch.body_bytes_max") as u64,
             resolve_timeout: reader.duration("fetch.resolve_timeout"),
             connect_timeout: reader.duration("fetch.connect_timeout"),
@@ -194,9 +195,16 @@ impl RawSpec {
             ..FetchConfig::default()
         };
         let transform = TransformConfig {
-            html_depth_max: reader.count("transform.html_depth_max"),
-            html_deadline: reader.duration("transform.html_deadline"),
-            quads_max: reader.count("transform.quads_max"),
+            robots_agent: fetch.robots_agent.to_lowercase(),
+            limits: Limits {
+                time_max: reader.duration("transform.time_max"),
+                html_depth_max: reader.count("transform.html_depth_max"),
+                html_nodes_max: reader.count("transform.html_nodes_max"),
+                json_depth_max: reader.count("transform.json_depth_max"),
+                quads_max: reader.count("transform.quads_max"),
+                text_bytes_max: reader.bytes("transform.text_bytes_max"),
+                ..Limits::default()
+            },
             ..TransformConfig::default()
         };
         let stored_links = match reader.choice("store.links", &["all", "external", "none"]) {

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tokio::sync::{Notify, Semaphore};
-use webloom_fetch::{Fetcher, RobotsStore, resolver_for};
+use tracing::warn;
+use webloom_fetch::{Fetcher, RobotsStore, SystemResolver};
 use webloom_frontier::{Blob, FjallFrontier};
 use webloom_index::{Index, IndexConfig};
 use webloom_model::{Clock, Frontier, LinkCandidate, SystemClock};
@@ -78,7 +79,7 @@ impl Crawl {
         let counters = Arc::new(Counters::default());
         let frontier = Arc::new(FjallFrontier::open(&data.frontier(), spec.frontier.clone(), clock.clone())?);
         let index = Arc::new(Index::open(&data.index(), IndexConfig::default())?);
-        let resolver = resolver_for(&spec.fetch)?;
+        let resolver = Arc::new(SystemResolver::new()?);
         let fetcher = Fetcher::new(spec.fetch.clone(), resolver, Arc::new(DurableRobots(frontier.clone())), clock)?;
         let seeds: Vec<_> = spec.seeds.iter().cloned().map(LinkCandidate::seed).collect();
         frontier.offer(&seeds)?;
@@ -114,14 +115,20 @@ impl Crawl {
 }
 
 /// Keeps robots files beside the URLs, so that a resumed crawl need not ask for them again.
+#[derive(Debug)]
 struct DurableRobots(Arc<FjallFrontier>);
 
 impl RobotsStore for DurableRobots {
     fn get(&self, origin: &str) -> Option<Vec<u8>> {
-        self.0.get_blob(Blob::Robots, origin)
+        self.0.get_blob(Blob::Robots, origin).unwrap_or_else(|error| {
+            warn!(origin, %error, "a robots file cannot be read and will be fetched again");
+            None
+        })
     }
 
     fn put(&self, origin: &str, record: &[u8]) {
-        self.0.put_blob(Blob::Robots, origin, record);
+        if let Err(error) = self.0.put_blob(Blob::Robots, origin, record) {
+            warn!(origin, %error, "a robots file cannot be kept");
+        }
     }
 }

@@ -51,9 +51,9 @@ impl Demo {
         eprint!("{}", report.to_text(data.path()));
 
         let snapshot = IndexReader::open(&data.index())?.snapshot()?;
-        let stats = snapshot.stats();
+        let stats = snapshot.stats()?;
         let mut out = std::io::stdout().lock();
-        writeln!(out, "\n{} pages became {} quads about {} terms.", stats.pages, stats.quads, stats.terms)?;
+        writeln!(out, "\n{} pages became {} quads over {} terms.", report.summary.counts.indexed, stats.quads, stats.terms)?;
         for query in demo::demo_queries() {
             writeln!(out, "\n{}\n", query.title)?;
             for line in query.sparql.trim().lines() {

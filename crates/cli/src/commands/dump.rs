@@ -46,7 +46,7 @@ impl Dump {
             Format::Trig => RdfFormat::TriG,
         };
         let mut writer = RdfSerializer::from_format(format).for_writer(BufWriter::new(std::io::stdout().lock()));
-        for quad in snapshot.quads() {
+        for quad in snapshot.quads()? {
             let quad = quad?;
             let is_metadata =
                 matches!(&quad.graph_name, GraphName::NamedNode(name) if name.as_str().starts_with(META_PREFIX));

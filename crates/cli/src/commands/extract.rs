@@ -6,16 +6,16 @@ use std::io::{BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use bytes::Bytes;
 use clap::{Args, ValueEnum};
 use oxjsonld::JsonLdProfileSet;
 use oxrdf::{GraphName, Quad};
 use oxrdfio::{RdfFormat, RdfSerializer};
 use webloom_detect::detect;
-use webloom_fetch::{FetchConfig, Fetcher, MemoryRobotsStore, ResolveRule, decode_capped, resolver_for};
-use webloom_model::{DetectedPage, Diagnostic, FetchedPage, PageGraph, PageUrl, SystemClock};
-use webloom_transform::{ContextSource, Syntax, TransformConfig, transform};
+use webloom_fetch::{FetchConfig, Fetcher, MemoryRobotsStore, ResolveRule, SystemResolver, decode_capped};
+use webloom_model::{DetectedPage, Diagnostic, FetchOutcome, FetchedPage, PageGraph, PageUrl, SystemClock};
+use webloom_transform::{ContextSource, Syntax, TransformConfig, UnknownSyntax, transform};
 
 use crate::output::wrong_usage;
 
@@ -93,12 +93,7 @@ impl Extract {
             let syntaxes: BTreeSet<Syntax> = self
                 .only
                 .iter()
-                .map(|name| {
-                    Syntax::from_name(name).ok_or_else(|| {
-                        let known: Vec<&str> = Syntax::ALL.iter().map(|syntax| syntax.as_str()).collect();
-                        wrong_usage(format!("--only {name}: there is no such syntax; there are {}", known.join(", ")))
-                    })
-                })
+                .map(|name| name.parse().map_err(|unknown: UnknownSyntax| wrong_usage(format!("--only {unknown}"))))
                 .collect::<anyhow::Result<_>>()?;
             config.only = Some(syntaxes);
         }
@@ -145,17 +140,22 @@ impl Extract {
         let resolve = self
             .resolve
             .iter()
-            .map(|rule| ResolveRule::parse(rule).map_err(|error| wrong_usage(format!("--resolve {rule}: {error}"))))
+            .map(|rule| rule.parse::<ResolveRule>().map_err(|error| wrong_usage(format!("--resolve {rule}: {error}"))))
             .collect::<anyhow::Result<_>>()?;
         let config = FetchConfig { allow_private: self.allow_private, resolve, ..FetchConfig::default() };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let page = runtime.block_on(async {
-            let resolver = resolver_for(&config)?;
+        let followed = runtime.block_on(async {
+            let resolver = Arc::new(SystemResolver::new()?);
             let fetcher =
                 Fetcher::new(config, resolver, Arc::new(MemoryRobotsStore::default()), Arc::new(SystemClock))?;
-            fetcher.fetch_once(&url).await.with_context(|| format!("cannot fetch {url}"))
+            anyhow::Ok(fetcher.fetch_once(&url).await)
         })?;
-        Ok(page)
+        match followed.outcome {
+            FetchOutcome::Fetched(page) => Ok(*page),
+            FetchOutcome::NotFetched(reason) => bail!("<{}>: {reason}", followed.url),
+            FetchOutcome::Failed(error) => bail!("<{}>: {error}", followed.url),
+            FetchOutcome::Redirected(_) | FetchOutcome::RobotsFirst => bail!("<{}>: no page", followed.url),
+        }
     }
 
     fn print(

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::Args;
-use oxrdf::{BlankNode, GraphName, NamedOrBlankNode, Quad, Term, Triple};
+use oxrdf::{BlankNode, GraphName, NamedOrBlankNode, Quad, Term};
 use oxrdfio::{JsonLdProfileSet, RdfFormat, RdfParser};
-use webloom_index::{Batch, GraphWrite, Index, IndexConfig, WriteMode};
+use webloom_index::{Batch, Index, IndexConfig, WriteMode};
 use webloom_pipeline::DataDir;
 
 use crate::output::{DataArgument, with_commas, wrong_usage};
@@ -52,10 +52,10 @@ impl Load {
                 batch.push(blank_nodes.rename(quad?));
                 count += 1;
                 if batch.len() >= BATCH_QUADS {
-                    index.commit(additions(std::mem::take(&mut batch)))?;
+                    index.commit(&Batch::from_quads(WriteMode::Add, batch.drain(..)))?;
                 }
             }
-            index.commit(additions(batch))?;
+            index.commit(&Batch::from_quads(WriteMode::Add, batch))?;
             eprintln!("{}: {} quads", file.display(), with_commas(count));
         }
         index.close()?;
@@ -101,19 +101,6 @@ fn parse(file: &Path, format: RdfFormat) -> anyhow::Result<impl Iterator<Item = 
         Ok(quad) => Ok(quad),
         Err(error) => bail!("{name}: {error}; nothing of this file was loaded"),
     }))
-}
-
-/// Groups quads by graph, to be added to what the graphs hold.
-fn additions(quads: Vec<Quad>) -> Batch {
-    let mut graphs: HashMap<GraphName, Vec<Triple>> = HashMap::new();
-    for quad in quads {
-        graphs.entry(quad.graph_name.clone()).or_default().push(quad.into());
-    }
-    let writes: Vec<GraphWrite> = graphs
-        .into_iter()
-        .map(|(graph, triples)| GraphWrite { graph, mode: WriteMode::Add, triples, text: None })
-        .collect();
-    Batch::from(writes)
 }
 
 /// Names blank nodes after their file and the order they come in, so that two files' nodes never meet and loading a file

@@ -51,7 +51,7 @@ impl Query {
     pub fn run(self) -> anyhow::Result<()> {
         let text = self.text()?;
         let snapshot = self.data.snapshot()?;
-        let options = QueryOptions { timeout: Some(Duration::from_secs(self.timeout)), ..QueryOptions::default() };
+        let options = QueryOptions { time_limit: Some(Duration::from_secs(self.timeout)), ..QueryOptions::default() };
         print_results(snapshot.query(&text, &options)?, self.results, &mut BufWriter::new(std::io::stdout().lock()))
     }
 

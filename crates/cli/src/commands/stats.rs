@@ -19,16 +19,24 @@ pub struct Stats {
 impl Stats {
     pub fn run(self) -> anyhow::Result<()> {
         let snapshot = self.data.snapshot()?;
-        let stats = snapshot.stats();
-        let total: u64 = stats.bytes.iter().map(|(_, bytes)| bytes).sum();
+        let stats = snapshot.stats()?;
+        let total = stats.bytes.total;
+        let pages = stats.graphs - stats.metadata_graphs;
+        let parts = [
+            ("term ids", stats.bytes.term_ids),
+            ("term texts", stats.bytes.term_texts),
+            ("orders", stats.bytes.orders),
+            ("full text", stats.bytes.text),
+            ("other", stats.bytes.other),
+        ];
         let per_quad = if stats.quads == 0 { 0.0 } else { total as f64 / stats.quads as f64 };
         let mut out = std::io::stdout().lock();
         if self.json {
             let parts: serde_json::Map<String, serde_json::Value> =
-                stats.bytes.iter().map(|(part, bytes)| ((*part).to_owned(), (*bytes).into())).collect();
+                parts.iter().map(|(part, bytes)| (part.replace(' ', "_"), (*bytes).into())).collect();
             let json = serde_json::json!({
                 "generation": snapshot.generation(),
-                "pages": stats.pages,
+                "pages": pages,
                 "graphs": stats.graphs,
                 "quads": stats.quads,
                 "terms": stats.terms,
@@ -40,13 +48,13 @@ impl Stats {
             writeln!(out, "{}", serde_json::to_string_pretty(&json)?)?;
             return Ok(());
         }
-        writeln!(out, "pages      {:>14}", with_commas(stats.pages))?;
+        writeln!(out, "pages      {:>14}", with_commas(pages))?;
         writeln!(out, "graphs     {:>14}", with_commas(stats.graphs))?;
         writeln!(out, "quads      {:>14}", with_commas(stats.quads))?;
         writeln!(out, "terms      {:>14}", with_commas(stats.terms))?;
         writeln!(out, "segments   {:>14}", with_commas(stats.segments))?;
-        for (part, size) in &stats.bytes {
-            writeln!(out, "{part:<10} {:>14}", bytes(*size))?;
+        for (part, size) in parts {
+            writeln!(out, "{part:<10} {:>14}", bytes(size))?;
         }
         writeln!(out, "{:<10} {:>14}  ({per_quad:.1} bytes a quad)", "in all", bytes(total))?;
         Ok(())

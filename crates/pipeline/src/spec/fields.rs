@@ -86,8 +86,11 @@ pub const FIELDS: &[Field] = &[
     field("fetch.body_timeout", "\"2m\"", "The whole body."),
     // Transform.
     field("transform.html_depth_max", "512", "Elements nested deeper are flattened, as browsers do."),
-    field("transform.html_deadline", "\"2s\"", "Time for parsing one HTML page; the rest of the page is cut."),
+    field("transform.html_nodes_max", "1000000", "Elements and texts of one HTML page; the rest of the page is cut."),
+    field("transform.json_depth_max", "100", "Nesting of JSON-LD; what is deeper is not read."),
     field("transform.quads_max", "1000000", "Quads from one page."),
+    field("transform.text_bytes_max", "\"256 KiB\"", "Visible text of one page kept for search."),
+    field("transform.time_max", "\"2s\"", "Time for reading one page; what is not read by then is cut."),
     // Links.
     field(
         "links.queries",
