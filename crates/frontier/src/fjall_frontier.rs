@@ -6,7 +6,7 @@
 //!   after a kill it is simply still queued;
 //! * `later`: due time, number → candidate to be tried again; moved to `queue` when due;
 //! * `hosts`: host → lengths of its queues, pages done, delays learnt;
-//! * `counters`, `meta` (format, settings), `robots` (bodies of robots.txt, for whoever fetches them).
+//! * `meta`: format, settings, counters; `robots`: bodies of robots.txt, for whoever fetches them.
 //!
 //! Every call that changes something is one batch, so a kill leaves all of it or nothing. Two locks:
 //! `writer` is held across a write and its fsync, `core` only for work in memory and the reading of a
@@ -72,7 +72,6 @@ struct Store {
     queue: Keyspace,
     later: Keyspace,
     hosts: Keyspace,
-    counters: Keyspace,
     meta: Keyspace,
     robots: Keyspace,
 }
@@ -99,7 +98,7 @@ impl FjallFrontier {
         let anchor = Anchor::new(&*clock);
         let now = clock.now();
         let mut scheduler = Scheduler::new(config.clone());
-        let counters = match store.counters.get(COUNTERS_KEY).map_err(store_error)? {
+        let counters = match store.meta.get(COUNTERS_KEY).map_err(store_error)? {
             Some(value) => decode::<CountersRecord>(COUNTERS_KEY.as_bytes(), &value)?,
             None => CountersRecord { seq_next: 1, ..CountersRecord::default() },
         };
@@ -247,7 +246,7 @@ impl FjallFrontier {
                     no_page: totals.no_page + change.no_page,
                     seq_next: change.seq_next,
                 };
-                change.batch.insert(&self.store.counters, COUNTERS_KEY, encode(&counters)?);
+                change.batch.insert(&self.store.meta, COUNTERS_KEY, encode(&counters)?);
             }
         }
         change.batch.durability(Some(mode)).commit().map_err(store_error)?;
@@ -541,7 +540,6 @@ impl Store {
             queue: keyspace("queue")?,
             later: keyspace("later")?,
             hosts: keyspace("hosts")?,
-            counters: keyspace("counters")?,
             robots: keyspace("robots")?,
             meta,
             database,

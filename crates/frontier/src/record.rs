@@ -66,7 +66,7 @@ pub(crate) struct HostRecord {
     held_until_ms: Option<u64>,
 }
 
-/// In `counters`: sums over all, and the next number to give to an entry.
+/// In `meta`: sums over all, and the next number to give to an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct CountersRecord {
     pub known: u64,

@@ -55,5 +55,5 @@ fn fjall_keeps_the_contract_when_closed_and_opened() {
 }
 
 fn open(path: &Path, config: FrontierConfig, clock: Arc<dyn Clock>) -> FjallFrontier {
-    FjallFrontier::open(path, config, clock).unwrap()
+    FjallFrontier::open(path, config, clock).expect("opens")
 }

@@ -3,6 +3,7 @@
 mod body;
 pub mod clock;
 pub mod faults;
+pub mod generated;
 pub mod log;
 pub mod robots;
 pub mod server;
@@ -12,6 +13,7 @@ mod tls;
 
 pub use clock::ManualClock;
 pub use faults::{Fault, FaultRule, Faulty};
+pub use generated::{Expected, GeneratedWeb, Mix, WebShape};
 pub use log::{LogDetail, LogTotals, LoggedRequest, RequestLog, Requests, Violation};
 pub use robots::RobotsRules;
 pub use server::{ServerError, ServerOptions, WebServer};
