@@ -65,6 +65,11 @@ pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
         .any(|cause| cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe))
 }
 
+/// Text of a page on one line, without control characters, which must not reach a terminal.
+pub fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ").chars().filter(|c| !c.is_control()).collect()
+}
+
 /// `12345678` as `12,345,678`.
 pub fn with_commas(number: u64) -> String {
     let digits = number.to_string();

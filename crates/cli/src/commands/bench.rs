@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
 use webloom_pipeline::{DataDir, RawSpec};
-use webloom_testkit::{Faulty, GeneratedWeb, Site, WebServer, WebShape};
+use webloom_testkit::{Fault, FaultRule, Faulty, GeneratedWeb, LogDetail, ServerOptions, Site, WebServer, WebShape};
 
 use super::crawl::{Show, crawl};
 use crate::output::wrong_usage;
@@ -44,7 +44,7 @@ struct WebArguments {
     pages: u64,
     /// Hosts they are spread over.
     #[arg(long, default_value_t = 500)]
-    hosts: u64,
+    hosts: u32,
     /// Seed of the generator.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -54,19 +54,17 @@ struct WebArguments {
 }
 
 impl WebArguments {
-    fn site(&self) -> (Arc<dyn Site>, GeneratedWeb) {
-        let web = GeneratedWeb::new(WebShape {
-            seed: self.seed,
-            hosts: self.hosts,
-            pages: self.pages,
-            ..WebShape::default()
-        });
+    fn web(&self) -> GeneratedWeb {
+        GeneratedWeb::new(WebShape { seed: self.seed, hosts: self.hosts, pages: self.pages, ..WebShape::default() })
+    }
+
+    fn site(&self) -> Arc<dyn Site> {
+        let web = self.web();
         if self.slow_host == 0 {
-            return (Arc::new(web.clone()), web);
+            return Arc::new(web);
         }
-        let slow = web.host_name(1);
-        let faulty = Faulty::new(web.clone()).slow_host(&slow, Duration::from_secs(self.slow_host));
-        (Arc::new(faulty), web)
+        let slow = FaultRule::host(&web.host_name(1), Fault::Slow(Duration::from_secs(self.slow_host)));
+        Arc::new(Faulty::new(web).rule(slow))
     }
 }
 
@@ -92,7 +90,7 @@ struct BenchCrawl {
 impl BenchCrawl {
     fn run(self) -> anyhow::Result<()> {
         let server = ServerProcess::start(&self.web)?;
-        let (_, web) = self.web.site();
+        let web = self.web.web();
         let data = match &self.data {
             Some(data) if data.join("index").exists() => {
                 return Err(wrong_usage(format!("`{}` already holds a crawl", data.display())));
@@ -101,7 +99,7 @@ impl BenchCrawl {
             None => std::env::temp_dir().join(format!("webloom-bench-{}", std::process::id())),
         };
         let mut raw = RawSpec::default();
-        raw.set("seeds", vec![web.seed_url().to_string()]);
+        raw.set("seeds", vec![web.seed_url()]);
         raw.set("scope.within", "anywhere");
         raw.set("politeness.delay", self.delay.as_str());
         raw.set("politeness.crawl_delay_max", self.delay.as_str());
@@ -122,7 +120,7 @@ impl BenchCrawl {
             let mut json = report.to_json();
             json["peak_rss_bytes"] = usage.peak_rss_bytes.into();
             json["cpu_seconds"] = usage.cpu_seconds.into();
-            json["expected_pages"] = expected.indexed.into();
+            json["expected_pages"] = expected.pages.into();
             json["web"] = serde_json::json!({
                 "pages": self.web.pages, "hosts": self.web.hosts, "seed": self.web.seed, "slow_host": self.web.slow_host,
             });
@@ -136,7 +134,7 @@ impl BenchCrawl {
                 usage.peak_rss_bytes as f64 / f64::from(1 << 20),
                 usage.cpu_seconds,
                 report.summary.counts.indexed,
-                expected.indexed,
+                expected.pages,
             )?;
         }
         if self.data.is_none() {
@@ -155,8 +153,9 @@ struct BenchWeb {
 
 impl BenchWeb {
     fn run(self) -> anyhow::Result<()> {
-        let (site, web) = self.web.site();
-        let server = WebServer::start_blocking(site, Default::default())?;
+        let web = self.web.web();
+        let options = ServerOptions { log: LogDetail::Totals, ..ServerOptions::default() };
+        let server = WebServer::start_blocking(self.web.site(), options)?;
         let mut out = std::io::stdout();
         writeln!(out, "{}", server.resolve_rule())?;
         out.flush()?;

@@ -342,7 +342,7 @@ impl CrawlReport {
         let seconds = counters.elapsed().as_secs_f64().max(1e-3);
         let indexed = counters.indexed.load(Relaxed);
         let mut text = format!(
-            "{}: {} pages indexed, {} URLs without a page, {} still queued\n\
+            "{}: {} pages, {} URLs without a page, {} still queued\n\
              this run: {} pages in {:.1} s ({:.1}/s), {} quads, {} received, {} links found\n",
             self.end(),
             with_commas(counts.indexed),
@@ -388,13 +388,13 @@ impl CrawlReport {
             .collect();
         serde_json::json!({
             "end": self.end(),
-            "indexed": counts.indexed,
+            "pages": counts.indexed,
             "no_page": counts.no_page,
             "queued": counts.queued,
             "known": counts.known,
             "run": {
                 "seconds": counters.elapsed().as_secs_f64(),
-                "indexed": counters.indexed.load(Relaxed),
+                "pages": counters.indexed.load(Relaxed),
                 "quads": counters.quads.load(Relaxed),
                 "wire_bytes": counters.wire_bytes.load(Relaxed),
                 "links": counters.links.load(Relaxed),

@@ -11,7 +11,7 @@ use oxrdfio::{RdfFormat, RdfSerializer};
 use sparesults::{QueryResultsFormat, QueryResultsSerializer};
 use webloom_index::{QueryOptions, QueryResults};
 
-use crate::output::DataArgument;
+use crate::output::{DataArgument, one_line};
 
 /// Ask the graph in SPARQL.
 ///
@@ -133,11 +133,6 @@ fn cell(term: Option<&Term>) -> String {
         },
         Some(other) => other.to_string(),
     }
-}
-
-fn one_line(text: &str) -> String {
-    // Control characters from a page must not reach a terminal.
-    text.split_whitespace().collect::<Vec<_>>().join(" ").chars().filter(|c| !c.is_control()).collect()
 }
 
 const CELL_CHARS_MAX: usize = 80;

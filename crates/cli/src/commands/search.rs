@@ -4,7 +4,9 @@ use std::io::Write;
 
 use clap::Args;
 
-use crate::output::DataArgument;
+use oxrdf::{NamedNode, NamedOrBlankNode};
+
+use crate::output::{DataArgument, one_line};
 
 /// Find things by words in what is said of them.
 #[derive(Debug, Args)]
@@ -35,11 +37,11 @@ impl Search {
                 .iter()
                 .map(|hit| {
                     serde_json::json!({
-                        "subject": hit.subject.to_string(),
+                        "subject": name(&hit.subject),
                         "label": hit.label,
-                        "types": hit.types,
-                        "snippet": hit.snippet,
-                        "pages": hit.pages,
+                        "types": hit.types.iter().map(NamedNode::as_str).collect::<Vec<_>>(),
+                        "snippet": hit.snippet.text,
+                        "pages": hit.pages.iter().map(name).collect::<Vec<_>>(),
                         "score": hit.score,
                     })
                 })
@@ -51,18 +53,26 @@ impl Search {
             eprintln!("nothing found");
         }
         for hit in hits {
-            writeln!(out, "{}", hit.label.as_deref().unwrap_or("(no label)"))?;
-            writeln!(out, "  {}", hit.subject)?;
+            writeln!(out, "{}", one_line(hit.label.as_deref().unwrap_or("(no label)")))?;
+            writeln!(out, "  {}", name(&hit.subject))?;
             if !hit.types.is_empty() {
-                writeln!(out, "  a {}", hit.types.join(", "))?;
+                writeln!(out, "  a {}", hit.types.iter().map(NamedNode::as_str).collect::<Vec<_>>().join(", "))?;
             }
-            if !hit.snippet.is_empty() {
-                writeln!(out, "  {}", hit.snippet)?;
+            if !hit.snippet.text.is_empty() {
+                writeln!(out, "  {}", one_line(&hit.snippet.text))?;
             }
             for page in &hit.pages {
-                writeln!(out, "  on {page}")?;
+                writeln!(out, "  on {}", name(page))?;
             }
         }
         Ok(())
+    }
+}
+
+/// An IRI without brackets, or a blank node.
+fn name(node: &NamedOrBlankNode) -> String {
+    match node {
+        NamedOrBlankNode::NamedNode(node) => node.as_str().to_owned(),
+        NamedOrBlankNode::BlankNode(node) => node.to_string(),
     }
 }
