@@ -2,6 +2,7 @@
 
 mod body;
 pub mod clock;
+pub mod demo;
 pub mod faults;
 pub mod generated;
 pub mod log;
@@ -12,6 +13,9 @@ pub mod static_web;
 mod tls;
 
 pub use clock::ManualClock;
+pub use demo::{
+    DemoPage, DemoQuery, demo_broken_links, demo_forbidden, demo_pages, demo_queries, demo_seeds, demo_web,
+};
 pub use faults::{Fault, FaultRule, Faulty};
 pub use generated::{Expected, GeneratedWeb, Mix, WebShape};
 pub use log::{LogDetail, LogTotals, LoggedRequest, RequestLog, Requests, Violation};
