@@ -1,1 +1,154 @@
-//! Placeholder.
+#![doc = include_str!("../README.md")]
+
+mod query;
+pub mod scope;
+mod view;
+
+use std::collections::{BTreeMap, HashMap};
+
+use oxrdf::Term;
+pub use query::{LinkQuery, QueryProblem};
+pub use scope::{Reach, Refusal, Scope, ScopeFilters, ScopeProblem};
+use view::PageView;
+use webloom_model::{Diagnostic, LinkCandidate, PageGraph, PageUrl};
+
+/// Which links are followed.
+#[derive(Debug, Clone)]
+pub struct LinkRules {
+    /// Where candidates come from. The words of a link are those of the first query that has some.
+    pub queries: Vec<LinkQuery>,
+    /// What the crawl covers.
+    pub scope: Scope,
+    /// Obey `nofollow`, of whole pages and of single links.
+    pub obey_nofollow: bool,
+    /// Links of one page.
+    pub links_max: usize,
+    /// Characters of a link's words.
+    pub anchor_chars_max: usize,
+    /// Rows that a query may look at on one page, joins included.
+    pub rows_max: u64,
+}
+
+impl Default for LinkRules {
+    fn default() -> Self {
+        Self {
+            queries: vec![LinkQuery::plain_links()],
+            scope: Scope::default(),
+            obey_nofollow: true,
+            links_max: 5_000,
+            anchor_chars_max: 200,
+            rows_max: 2_000_000,
+        }
+    }
+}
+
+/// What a page leads to.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Extracted {
+    /// Distinct targets, in the order the page mentions them.
+    pub links: Vec<LinkCandidate>,
+    /// Targets that are not followed, by reason.
+    pub refused: BTreeMap<Refusal, u64>,
+    /// Queries that could not be answered.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Phase 5 for one page: found at `depth`, saying `graph`.
+pub fn extract_links(page: &PageUrl, depth: u32, graph: &PageGraph, rules: &LinkRules) -> Extracted {
+    let mut extracted = Extracted::default();
+    let view = PageView::new(page, &graph.quads, rules.rows_max);
+
+    // Targets by their place in the page, so that the order does not depend on how a query is evaluated.
+    let mut found: BTreeMap<u32, Option<String>> = BTreeMap::new();
+    for query in &rules.queries {
+        if let Err(problem) = query.run(&view, |target, anchor| {
+            let words = found.entry(target).or_default();
+            if words.is_none() {
+                *words = anchor.and_then(|anchor| words_of(&anchor, rules.anchor_chars_max));
+            }
+        }) {
+            let message = format!("link query `{}`: {problem}", query.name());
+            extracted.diagnostics.push(Diagnostic::warning("link-query", message));
+        }
+    }
+
+    let mut numbers: HashMap<PageUrl, usize> = HashMap::new();
+    for (target, anchor) in found {
+        let refuse = |refusal: Refusal, extracted: &mut Extracted| {
+            *extracted.refused.entry(refusal).or_default() += 1;
+        };
+        let text = match view.term(target) {
+            Some(Term::NamedNode(node)) => node.into_string(),
+            // Feeds and structured data give links as text, too.
+            Some(Term::Literal(literal)) => literal.destruct().0,
+            _ => {
+                refuse(Refusal::NotAUrl, &mut extracted);
+                continue;
+            }
+        };
+        let url = match PageUrl::parse(&text) {
+            Ok(url) => url,
+            Err(problem) => {
+                refuse(Refusal::from(&problem), &mut extracted);
+                continue;
+            }
+        };
+        // A page is not its own link, and one target under two spellings is one.
+        if url == *page {
+            continue;
+        }
+        if let Some(&number) = numbers.get(&url) {
+            let link: &mut LinkCandidate = &mut extracted.links[number];
+            if link.anchor.is_none() {
+                link.anchor = anchor;
+            }
+            continue;
+        }
+        if rules.obey_nofollow
+            && (graph.robots.nofollow
+                || graph.nofollow.contains(&text)
+                || graph.nofollow.contains(url.as_str()))
+        {
+            refuse(Refusal::Nofollow, &mut extracted);
+            continue;
+        }
+        if let Err(refusal) = rules.scope.admits(&url) {
+            refuse(refusal, &mut extracted);
+            continue;
+        }
+        if extracted.links.len() >= rules.links_max {
+            refuse(Refusal::TooMany, &mut extracted);
+            continue;
+        }
+        numbers.insert(url.clone(), extracted.links.len());
+        extracted.links.push(LinkCandidate {
+            url,
+            depth: depth.saturating_add(1),
+            found_on: Some(page.clone()),
+            anchor,
+            redirects: Vec::new(),
+        });
+    }
+    extracted
+}
+
+/// The words of a link, white space collapsed, cut to size.
+fn words_of(anchor: &Term, chars_max: usize) -> Option<String> {
+    let Term::Literal(literal) = anchor else { return None };
+    let mut words = String::new();
+    for word in literal.value().split_whitespace() {
+        if !words.is_empty() {
+            words.push(' ');
+        }
+        words.push_str(word);
+        // A character takes four bytes at most; what is beyond need not be looked at.
+        if words.len() > chars_max * 4 {
+            break;
+        }
+    }
+    if let Some((cut, _)) = words.char_indices().nth(chars_max) {
+        words.truncate(cut);
+        words.truncate(words.trim_end().len());
+    }
+    (!words.is_empty()).then_some(words)
+}

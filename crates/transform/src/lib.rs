@@ -1,1 +1,56 @@
-//! Placeholder.
+#![doc = include_str!("../README.md")]
+
+mod blank;
+mod config;
+mod guard;
+pub mod html;
+mod jsonld;
+mod rdf;
+mod robots;
+mod sink;
+
+pub use config::{BundledContexts, ContextSource, Limits, Syntax, TransformConfig, UnknownSyntax};
+pub use sink::Sink;
+use webloom_model::{DetectedPage, DocumentKind, PageGraph};
+
+/// Phase 3 for one page: everything it says, as quads, and what was wrong with it.
+pub fn transform(page: &DetectedPage, config: &TransformConfig) -> PageGraph {
+    let mut sink = Sink::new(&page.page.url, config);
+    robots::from_headers(&page.page, &config.robots_agent, &mut sink.graph.robots);
+    let decoded = webloom_detect::decode;
+    match page.detection.kind {
+        DocumentKind::Html | DocumentKind::Xhtml => html::read(page, &sink.text_of(decoded(page)), &mut sink),
+        DocumentKind::JsonLd if config.wants(Syntax::JsonLd) => {
+            jsonld::read_document(&page.page.url, &sink.text_of(decoded(page)), &mut sink);
+        }
+        DocumentKind::Turtle if config.wants(Syntax::Rdf) => {
+            rdf::read_turtle(&page.page.url, &sink.text_of(decoded(page)), &mut sink);
+        }
+        DocumentKind::TriG if config.wants(Syntax::Rdf) => {
+            rdf::read_trig(&page.page.url, &sink.text_of(decoded(page)), &mut sink);
+        }
+        DocumentKind::NTriples if config.wants(Syntax::Rdf) => {
+            rdf::read_n_triples(&sink.text_of(decoded(page)), &mut sink);
+        }
+        DocumentKind::NQuads if config.wants(Syntax::Rdf) => {
+            rdf::read_n_quads(&sink.text_of(decoded(page)), &mut sink);
+        }
+        DocumentKind::RdfXml if config.wants(Syntax::Rdf) => {
+            rdf::read_rdf_xml(&page.page.url, &sink.text_of(decoded(page)), &mut sink);
+        }
+        // Not wanted by `only`.
+        DocumentKind::JsonLd
+        | DocumentKind::Turtle
+        | DocumentKind::TriG
+        | DocumentKind::NTriples
+        | DocumentKind::NQuads
+        | DocumentKind::RdfXml => {}
+        // Items and their links will come from a reader of feeds.
+        DocumentKind::Rss | DocumentKind::Atom => {}
+        // A stylesheet chosen by root element will turn it into RDF; GRDDL will find others.
+        DocumentKind::Xml => {}
+        // Nothing here reads it. An external service may, one day.
+        DocumentKind::Unknown => {}
+    }
+    sink.finish()
+}

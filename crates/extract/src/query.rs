@@ -1,0 +1,250 @@
+//! A link query: a SPARQL `SELECT` that binds `?link`, and `?anchor` if it likes.
+//!
+//! Parsed once, when the configuration is read, with an error that names the query. `?page` is the
+//! page's URL wherever a query mentions it: the text gets a `VALUES` clause for it, with a stand-in
+//! IRI that [`PageView`] knows as the page.
+
+use std::collections::BTreeSet;
+
+use oxrdf::Term;
+use spareval::{QueryEvaluator, QueryResults};
+use spargebra::algebra::GraphPattern;
+use spargebra::{Query, SparqlParser};
+
+use crate::view::{PAGE_STAND_IN, PageView};
+
+/// The default: what plain HTML gives.
+const PLAIN_LINKS: &str = "SELECT ?link ?anchor WHERE {
+    ?page <http://www.w3.org/2000/01/rdf-schema#seeAlso> ?link
+    OPTIONAL { ?link <http://www.w3.org/2000/01/rdf-schema#label> ?anchor }
+}";
+
+/// A query that finds links in a page's graph.
+#[derive(Debug, Clone)]
+pub struct LinkQuery {
+    name: String,
+    text: String,
+    query: Query,
+}
+
+/// Why a text is no link query.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum QueryProblem {
+    /// Not SPARQL.
+    #[error("link query `{name}`: {reason}")]
+    Syntax {
+        /// The query's name.
+        name: String,
+        /// What the parser said.
+        reason: String,
+    },
+    /// `ASK`, `CONSTRUCT` or `DESCRIBE`.
+    #[error("link query `{name}` must be a SELECT")]
+    NotSelect {
+        /// The query's name.
+        name: String,
+    },
+    /// `?link` is not selected.
+    #[error("link query `{name}` must select ?link")]
+    NoLink {
+        /// The query's name.
+        name: String,
+    },
+    /// `SERVICE` would leave the page.
+    #[error("link query `{name}` may not use SERVICE")]
+    Service {
+        /// The query's name.
+        name: String,
+    },
+    /// `?page` is used where it cannot be given.
+    #[error(
+        "link query `{name}` uses ?page, but its WHERE is nothing but a subquery: put another pair of braces around that"
+    )]
+    Page {
+        /// The query's name.
+        name: String,
+    },
+}
+
+impl LinkQuery {
+    /// Parses a query; `name` is for messages.
+    pub fn parse(name: &str, text: &str) -> Result<Self, QueryProblem> {
+        let owned = || name.to_owned();
+        let syntax = |error: spargebra::SparqlSyntaxError| QueryProblem::Syntax {
+            name: owned(),
+            reason: error.to_string(),
+        };
+        let mut query = SparqlParser::new().parse_query(text).map_err(syntax)?;
+        if let Some(with_page) = give_page(text) {
+            query = SparqlParser::new()
+                .parse_query(&with_page)
+                .map_err(|_| QueryProblem::Page { name: owned() })?;
+        }
+        let Query::Select { pattern, .. } = &query else {
+            return Err(QueryProblem::NotSelect { name: owned() });
+        };
+        if !selects_link(pattern) {
+            return Err(QueryProblem::NoLink { name: owned() });
+        }
+        if words(text).any(|(_, word)| word.eq_ignore_ascii_case("service")) {
+            return Err(QueryProblem::Service { name: owned() });
+        }
+        Ok(Self { name: owned(), text: text.to_owned(), query })
+    }
+
+    /// The links of plain HTML: `rdfs:seeAlso`, with the target's label as anchor.
+    pub fn plain_links() -> Self {
+        Self::parse("plain links", PLAIN_LINKS).unwrap_or_else(|problem| unreachable!("{problem}"))
+    }
+
+    /// The name for messages.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The text as given.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Hands each row's link, by its number in the view, and its anchor to `row`. What was found
+    /// before a problem stays found.
+    pub(crate) fn run(&self, view: &PageView, mut row: impl FnMut(u32, Option<Term>)) -> Result<(), String> {
+        let evaluator = QueryEvaluator::new();
+        let mut prepared = evaluator.prepare(&self.query);
+        // Inner graphs are part of what the page says; the view has them all in one.
+        prepared.dataset_mut().set_default_graph(vec![oxrdf::GraphName::DefaultGraph]);
+        let results = prepared.execute(view.clone()).map_err(|error| error.to_string())?;
+        let QueryResults::Solutions(solutions) = results else { return Ok(()) };
+        for solution in solutions {
+            let solution = solution.map_err(|error| error.to_string())?;
+            if let Some(link) = solution.get("link") {
+                row(view.number(link), solution.get("anchor").cloned());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// True when the outermost projection has `?link`.
+fn selects_link(mut pattern: &GraphPattern) -> bool {
+    loop {
+        match pattern {
+            GraphPattern::Project { variables, .. } => {
+                return variables.iter().any(|variable| variable.as_str() == "link");
+            }
+            GraphPattern::Distinct { inner }
+            | GraphPattern::Reduced { inner }
+            | GraphPattern::Slice { inner, .. } => {
+                pattern = inner;
+            }
+            _ => return false,
+        }
+    }
+}
+
+/// The query with `?page` bound at the beginning of its outermost group, if it mentions it.
+fn give_page(text: &str) -> Option<String> {
+    let mentions: BTreeSet<&str> = words(text).map(|(_, word)| word).collect();
+    if !mentions.contains("?page") && !mentions.contains("$page") {
+        return None;
+    }
+    let brace = words(text).find(|(_, word)| *word == "{").map(|(offset, _)| offset + 1)?;
+    Some(format!("{} VALUES ?page {{ <{PAGE_STAND_IN}> }} {}", &text[..brace], &text[brace..]))
+}
+
+/// The words, variables and braces of a query with their offsets, without what is in strings, IRIs and comments.
+fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let bytes = text.as_bytes();
+    let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80;
+    let mut index = 0;
+    std::iter::from_fn(move || {
+        while index < bytes.len() {
+            let start = index;
+            match bytes[index] {
+                b'#' => index += text[index..].find('\n').unwrap_or(bytes.len() - index),
+                b'"' | b'\'' => index = string_end(text, index),
+                b'<' => {
+                    // `<` opens an IRI only if one follows; otherwise it compares.
+                    let end = text[index + 1..].find(['>', ' ', '\n', '"', '{', '<']);
+                    index += match end {
+                        Some(end) if bytes[index + 1 + end] == b'>' => end + 2,
+                        _ => 1,
+                    };
+                }
+                b'{' | b'}' => {
+                    index += 1;
+                    return Some((start, &text[start..index]));
+                }
+                byte if is_word(byte) || matches!(byte, b'?' | b'$') => {
+                    index += 1;
+                    while index < bytes.len() && is_word(bytes[index]) {
+                        index += 1;
+                    }
+                    return Some((start, &text[start..index]));
+                }
+                _ => index += 1,
+            }
+        }
+        None
+    })
+}
+
+/// The offset after a string that begins at `start`.
+fn string_end(text: &str, start: usize) -> usize {
+    let bytes = text.as_bytes();
+    let quote = &bytes[start..=start];
+    let long = bytes[start..].starts_with(&quote.repeat(3));
+    let delimiter = quote.repeat(if long { 3 } else { 1 });
+    let mut index = start + delimiter.len();
+    while index < bytes.len() && !bytes[index..].starts_with(&delimiter) {
+        index += if bytes[index] == b'\\' { 2 } else { 1 };
+    }
+    (index + delimiter.len()).min(bytes.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn page_is_found_where_it_is_meant() {
+        for (text, expected) in [
+            ("SELECT ?link { ?page ?p ?link }", true),
+            ("SELECT ?link { $page ?p ?link }", true),
+            ("SELECT ?link { ?pages ?p ?link }", false),
+            ("SELECT ?link { ?s ?p ?link FILTER(?link != \"?page\") }", false),
+            ("SELECT ?link { ?s <urn:x#?page> ?link }", false),
+            ("SELECT ?link { ?s ?p ?link } # ?page", false),
+            ("SELECT ?link { ?s ?p ?link FILTER(?a<?b && ?page != ?link) }", true),
+            ("SELECT ?link { ?s ?p ?link FILTER(?a != '''?page \\''' x''') }", false),
+        ] {
+            assert_eq!(give_page(text).is_some(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn problems_name_the_query() {
+        for (text, expected) in [
+            ("SELECT ?link WHERE {", "link query `mine`: "),
+            ("ASK { ?s ?p ?o }", "link query `mine` must be a SELECT"),
+            ("CONSTRUCT { ?s ?p ?o } WHERE { ?s ?p ?o }", "link query `mine` must be a SELECT"),
+            ("SELECT ?s { ?s ?p ?o }", "link query `mine` must select ?link"),
+            (
+                "SELECT ?link { SERVICE <http://x.example/> { ?s ?p ?link } }",
+                "link query `mine` may not use SERVICE",
+            ),
+            ("SELECT ?link { SELECT ?link { ?page ?p ?link } }", "link query `mine` uses ?page, but"),
+        ] {
+            let problem = LinkQuery::parse("mine", text).unwrap_err().to_string();
+            assert!(problem.starts_with(expected), "{text}: {problem}");
+        }
+        for text in [
+            "SELECT * { ?s ?p ?link }",
+            "SELECT DISTINCT ?link { ?page ?p ?link } ORDER BY ?link LIMIT 10",
+            "PREFIX s: <http://schema.org/> SELECT (?url AS ?link) ?anchor WHERE { ?page s:url ?url OPTIONAL { ?url s:name ?anchor } }",
+        ] {
+            LinkQuery::parse("mine", text).unwrap();
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! What a crawl covers: one small rule per file, put together in [`Scope`].
+//!
+//! [`Scope::admits`] is asked of every link, of seeds, and of the targets of redirects. It answers with
+//! the first rule that refuses, in the order of [`Refusal`].
+
+mod domains;
+mod extensions;
+mod hosts;
+mod length;
+mod patterns;
+mod scheme;
+
+pub use domains::DomainSet;
+pub use extensions::{DEFAULT_EXTENSIONS, ExtensionSet};
+pub use hosts::HostSet;
+pub use patterns::{Patterns, ScopeProblem};
+use webloom_model::{PageUrl, UrlProblem};
+
+/// Why a URL is not followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Refusal {
+    /// Not http or https, or not the one of them the crawl allows.
+    Scheme,
+    /// No URL at all: a blank node, or text that cannot be parsed.
+    NotAUrl,
+    /// The page or the link says `nofollow`.
+    Nofollow,
+    /// The URL is longer than allowed.
+    TooLong,
+    /// The file's extension is of what is surely no page.
+    Extension,
+    /// Another host than the seeds'.
+    Host,
+    /// Another domain than the seeds' and those listed.
+    Domain,
+    /// An `exclude` expression matches.
+    Excluded,
+    /// No `include` expression matches.
+    NotIncluded,
+    /// The page has more links than are taken from one.
+    TooMany,
+}
+
+impl Refusal {
+    /// A stable kebab-case name, for counting and for people.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Scheme => "scheme",
+            Self::NotAUrl => "not-a-url",
+            Self::Nofollow => "nofollow",
+            Self::TooLong => "too-long",
+            Self::Extension => "extension",
+            Self::Host => "host",
+            Self::Domain => "domain",
+            Self::Excluded => "excluded",
+            Self::NotIncluded => "not-included",
+            Self::TooMany => "too-many",
+        }
+    }
+}
+
+impl From<&UrlProblem> for Refusal {
+    fn from(problem: &UrlProblem) -> Self {
+        match problem {
+            UrlProblem::Unparsable { .. } => Self::NotAUrl,
+            UrlProblem::Scheme { .. } => Self::Scheme,
+            UrlProblem::TooLong { .. } => Self::TooLong,
+        }
+    }
+}
+
+impl std::fmt::Display for Refusal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Where a crawl may go.
+#[derive(Debug, Clone, Default)]
+pub enum Reach {
+    /// Wherever links lead.
+    #[default]
+    Anywhere,
+    /// The hosts of the seeds.
+    Hosts(HostSet),
+    /// The pay-level domains of the seeds, and those listed.
+    Domains(DomainSet),
+}
+
+/// What a crawl covers.
+#[derive(Debug, Clone, Default)]
+pub struct Scope {
+    /// Where it may go.
+    pub reach: Reach,
+    /// What it leaves out there.
+    pub filters: ScopeFilters,
+}
+
+/// What is left out wherever it is.
+#[derive(Debug, Clone)]
+pub struct ScopeFilters {
+    /// Only https.
+    pub https_only: bool,
+    /// Bytes of a URL.
+    pub url_bytes_max: usize,
+    /// Extensions of what is surely no page.
+    pub extensions: ExtensionSet,
+    /// Regular expressions.
+    pub patterns: Patterns,
+}
+
+impl Default for ScopeFilters {
+    fn default() -> Self {
+        Self {
+            https_only: false,
+            url_bytes_max: webloom_model::url::URL_BYTES_MAX,
+            extensions: ExtensionSet::default(),
+            patterns: Patterns::default(),
+        }
+    }
+}
+
+impl Scope {
+    /// Anywhere, with the usual filters.
+    pub fn anywhere() -> Self {
+        Self::default()
+    }
+
+    /// The hosts of the seeds.
+    pub fn hosts_of<'a>(seeds: impl IntoIterator<Item = &'a PageUrl>) -> Self {
+        Self { reach: Reach::Hosts(seeds.into_iter().map(PageUrl::host).collect()), ..Self::default() }
+    }
+
+    /// The pay-level domains of the seeds.
+    pub fn domains_of<'a>(seeds: impl IntoIterator<Item = &'a PageUrl>) -> Self {
+        let domains = seeds.into_iter().map(PageUrl::pay_level_domain).collect();
+        Self { reach: Reach::Domains(domains), ..Self::default() }
+    }
+
+    /// True or the reason why not.
+    pub fn admits(&self, url: &PageUrl) -> Result<(), Refusal> {
+        let ScopeFilters { https_only, url_bytes_max, extensions, patterns } = &self.filters;
+        scheme::check(url, *https_only)?;
+        length::check(url, *url_bytes_max)?;
+        extensions.check(url)?;
+        match &self.reach {
+            Reach::Anywhere => {}
+            Reach::Hosts(hosts) => hosts.check(url)?,
+            Reach::Domains(domains) => domains.check(url)?,
+        }
+        patterns.check(url)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn url(text: &str) -> PageUrl {
+        PageUrl::parse(text).unwrap()
+    }
+
+    #[test]
+    fn reach_and_filters_answer_with_the_first_reason() {
+        let seed = url("https://www.example.co.uk/start");
+        let hosts = Scope::hosts_of([&seed]);
+        let domains = Scope::domains_of([&seed]);
+        let mut strict = Scope::domains_of([&seed]);
+        strict.filters.https_only = true;
+        strict.filters.url_bytes_max = 60;
+        strict.filters.patterns =
+            Patterns::new(&["/docs/".to_owned()], &["[?&]session=".to_owned()]).unwrap();
+        for (scope, target, expected) in [
+            (&hosts, "https://www.example.co.uk/a", Ok(())),
+            (&hosts, "http://www.example.co.uk:8080/a", Ok(())),
+            (&hosts, "https://example.co.uk/a", Err(Refusal::Host)),
+            (&domains, "https://shop.example.co.uk/a", Ok(())),
+            (&domains, "https://example.co.uk/", Ok(())),
+            (&domains, "https://other.co.uk/", Err(Refusal::Domain)),
+            (&domains, "https://notexample.co.uk/", Err(Refusal::Domain)),
+            (&domains, "https://example.co.uk.evil.example/", Err(Refusal::Domain)),
+            (&domains, "https://example.co.uk/logo.PNG", Err(Refusal::Extension)),
+            (&domains, "https://example.co.uk/logo.png?size=2", Err(Refusal::Extension)),
+            (&domains, "https://example.co.uk/x?file=logo.png", Ok(())),
+            (&domains, "https://example.co.uk/v1.0/page", Ok(())),
+            (&strict, "http://example.co.uk/docs/", Err(Refusal::Scheme)),
+            (&strict, "https://example.co.uk/docs/", Ok(())),
+            (&strict, "https://example.co.uk/docs/?session=1", Err(Refusal::Excluded)),
+            (&strict, "https://example.co.uk/blog/", Err(Refusal::NotIncluded)),
+            (
+                &strict,
+                "https://example.co.uk/docs/0123456789012345678901234567890123456789",
+                Err(Refusal::TooLong),
+            ),
+        ] {
+            assert_eq!(scope.admits(&url(target)), expected, "{target}");
+        }
+        assert_eq!(Scope::anywhere().admits(&url("http://anything.example/")), Ok(()));
+    }
+}

@@ -1,0 +1,169 @@
+//! What a caller can choose: which syntaxes are read, where contexts come from, and every limit.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A syntax that can be read or left alone. The names are those of the command line's `--only`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Syntax {
+    /// The triples plain HTML gives.
+    Html,
+    /// JSON-LD, in HTML or alone.
+    JsonLd,
+    /// Turtle, TriG, N-Triples, N-Quads, RDF/XML.
+    Rdf,
+}
+
+impl Syntax {
+    /// Every syntax.
+    pub const ALL: [Self; 3] = [Self::Html, Self::JsonLd, Self::Rdf];
+
+    /// The name on the command line.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Html => "html",
+            Self::JsonLd => "jsonld",
+            Self::Rdf => "rdf",
+        }
+    }
+}
+
+impl fmt::Display for Syntax {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A name that is no syntax.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownSyntax(pub String);
+
+impl fmt::Display for UnknownSyntax {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` is no syntax; known are", self.0)?;
+        for (index, syntax) in Syntax::ALL.iter().enumerate() {
+            write!(f, "{} {syntax}", if index == 0 { "" } else { "," })?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for UnknownSyntax {}
+
+impl FromStr for Syntax {
+    type Err = UnknownSyntax;
+
+    fn from_str(name: &str) -> Result<Self, UnknownSyntax> {
+        Self::ALL
+            .into_iter()
+            .find(|syntax| syntax.as_str().eq_ignore_ascii_case(name))
+            .ok_or_else(|| UnknownSyntax(name.to_owned()))
+    }
+}
+
+/// Where JSON-LD contexts come from.
+///
+/// `transform` never opens a socket: whoever wants contexts from the web fetches them first and answers
+/// here from a cache. schema.org's context is built in and is not asked for.
+pub trait ContextSource: Send + Sync + fmt::Debug {
+    /// The context document (JSON with an `@context` in it) at an absolute IRI, or nothing.
+    fn context(&self, iri: &str) -> Option<Arc<str>>;
+}
+
+/// Knows no context but the built-in one.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct BundledContexts;
+
+impl ContextSource for BundledContexts {
+    fn context(&self, _iri: &str) -> Option<Arc<str>> {
+        None
+    }
+}
+
+/// What no page may exceed. Whatever is cut is named in a diagnostic.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    /// Time for one page, after which readers stop where they are.
+    pub time_max: Duration,
+    /// Quads of one page.
+    pub quads_max: usize,
+    /// Bytes of all terms of those quads together.
+    pub term_bytes_max: usize,
+    /// Diagnostics of one page; the rest is counted.
+    pub diagnostics_max: usize,
+    /// Open elements in HTML. Deeper ones are flattened, as browsers do.
+    pub html_depth_max: usize,
+    /// Nodes of an HTML document.
+    pub html_nodes_max: usize,
+    /// Attributes of an HTML element.
+    pub html_attributes_max: usize,
+    /// Steps of the HTML tree builder. Counted, so that a cut falls at the same place every time.
+    pub html_steps_max: u64,
+    /// Distinct plain links of a page.
+    pub links_max: usize,
+    /// Characters of a link's text.
+    pub anchor_chars_max: usize,
+    /// Bytes of visible text kept for search.
+    pub text_bytes_max: usize,
+    /// Bytes of one JSON-LD block or document.
+    pub json_bytes_max: usize,
+    /// Nesting of JSON.
+    pub json_depth_max: usize,
+    /// Bytes that entities may add to an RDF/XML document.
+    pub entity_bytes_max: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            time_max: Duration::from_secs(2),
+            quads_max: 1_000_000,
+            term_bytes_max: 256 << 20,
+            diagnostics_max: 20,
+            html_depth_max: 512,
+            html_nodes_max: 1_000_000,
+            html_attributes_max: 256,
+            html_steps_max: 100_000_000,
+            links_max: 20_000,
+            anchor_chars_max: 200,
+            text_bytes_max: 256 << 10,
+            json_bytes_max: 8 << 20,
+            json_depth_max: 100,
+            entity_bytes_max: 8 << 20,
+        }
+    }
+}
+
+/// How pages are transformed.
+#[derive(Debug, Clone)]
+pub struct TransformConfig {
+    /// Read these syntaxes; all of them when nothing is said.
+    pub only: Option<BTreeSet<Syntax>>,
+    /// Where JSON-LD contexts come from.
+    pub contexts: Arc<dyn ContextSource>,
+    /// The name by which pages may address us in `<meta name=…>` and `X-Robots-Tag`, in lower case.
+    pub robots_agent: String,
+    /// What no page may exceed.
+    pub limits: Limits,
+}
+
+impl Default for TransformConfig {
+    fn default() -> Self {
+        Self {
+            only: None,
+            contexts: Arc::new(BundledContexts),
+            robots_agent: "webloom".to_owned(),
+            limits: Limits::default(),
+        }
+    }
+}
+
+impl TransformConfig {
+    /// True when that syntax is to be read.
+    pub fn wants(&self, syntax: Syntax) -> bool {
+        self.only.as_ref().is_none_or(|only| only.contains(&syntax))
+    }
+}

@@ -1,0 +1,529 @@
+//! What every HTML page says, whatever else it carries: title, description, language, links with
+//! their words, images, e-mail addresses, `rel` links. And its visible text, for search.
+//!
+//! One walk over the tree gathers it all in a [`PlainPage`]; [`read`] keeps its words and writes its quads,
+//! with the page as their subject.
+
+use std::collections::{HashMap, HashSet};
+
+use html5ever::{LocalName, local_name, ns};
+use oxrdf::{Literal, NamedNode};
+use webloom_model::vocab::{dcterms, foaf, rdf, rdfs, xhv};
+use webloom_model::{Diagnostic, PageUrl, RobotsDirectives, UrlProblem};
+
+use super::ParsedPage;
+use super::dom::{Dom, Edge, Element, NodeData, NodeId};
+use crate::{Sink, Syntax, robots};
+
+/// Different texts kept for one target.
+const LABELS_PER_LINK_MAX: usize = 4;
+/// Characters of a title or description.
+const TITLE_CHARS_MAX: usize = 1000;
+const DESCRIPTION_CHARS_MAX: usize = 5000;
+
+/// Link relations that say something about documents: those of XHTML's vocabulary and of IANA's
+/// registry, without those that only tell a browser what to load or a crawler what to do.
+const RELATIONS: &[&str] = &[
+    "alternate",
+    "appendix",
+    "archives",
+    "author",
+    "bookmark",
+    "canonical",
+    "chapter",
+    "cite",
+    "cite-as",
+    "collection",
+    "contents",
+    "copyright",
+    "current",
+    "describedby",
+    "describes",
+    "duplicate",
+    "enclosure",
+    "first",
+    "glossary",
+    "help",
+    "hub",
+    "index",
+    "item",
+    "last",
+    "latest-version",
+    "license",
+    "me",
+    "memento",
+    "meta",
+    "next",
+    "original",
+    "payment",
+    "predecessor-version",
+    "prev",
+    "preview",
+    "privacy-policy",
+    "profile",
+    "publisher",
+    "related",
+    "replies",
+    "search",
+    "section",
+    "self",
+    "service",
+    "shortlink",
+    "start",
+    "subsection",
+    "successor-version",
+    "tag",
+    "terms-of-service",
+    "timegate",
+    "timemap",
+    "top",
+    "type",
+    "up",
+    "version-history",
+    "via",
+    "webmention",
+];
+
+/// Reads plain HTML: words and robots' directives always, quads where they are wanted.
+pub(crate) fn read(page: &ParsedPage<'_>, sink: &mut Sink<'_>) {
+    let plain = PlainPage::gather(page, sink);
+    let graph = &mut sink.graph;
+    graph.robots.noindex |= plain.robots.noindex;
+    graph.robots.nofollow |= plain.robots.nofollow;
+    graph.nofollow = plain
+        .links
+        .iter()
+        .filter(|link| !link.followed)
+        .map(|link| link.target.as_str().to_owned())
+        .collect();
+    if sink.config().wants(Syntax::Html) {
+        sink.graph.plain_links = plain.links.iter().map(|link| link.target.as_str().to_owned()).collect();
+        plain.emit(page, sink);
+    }
+    let text = &mut sink.graph.text;
+    text.title = plain.title;
+    text.body = plain.body.text;
+    text.language.clone_from(&page.language);
+}
+
+/// A distinct target of links.
+struct Link {
+    target: PageUrl,
+    labels: Vec<String>,
+    /// Some mention of it does not say `nofollow`.
+    followed: bool,
+}
+
+/// What the walk gathers, everything in document order and each thing once.
+#[derive(Default)]
+struct PlainPage {
+    title: Option<String>,
+    description: Option<String>,
+    links: Vec<Link>,
+    link_numbers: HashMap<PageUrl, usize>,
+    links_cut: bool,
+    images: Vec<PageUrl>,
+    mailboxes: Vec<NamedNode>,
+    relations: Vec<(&'static str, NamedNode)>,
+    seen: HashSet<(&'static str, String)>,
+    robots: RobotsDirectives,
+    body: Collapsed,
+    /// References that are no IRI, and the first of them.
+    bad_references: usize,
+    bad_reference: Option<(String, u32)>,
+}
+
+/// A link whose end is still to come.
+struct OpenLink {
+    node: NodeId,
+    number: Option<usize>,
+    words: Collapsed,
+}
+
+impl PlainPage {
+    fn gather(page: &ParsedPage<'_>, sink: &Sink<'_>) -> Self {
+        let limits = sink.limits();
+        let mut plain = Self { body: Collapsed::new(limits.text_bytes_max), ..Self::default() };
+        let mut open_links: Vec<OpenLink> = Vec::new();
+        // Depth below `<body>`, and below what is not shown.
+        let mut in_body = 0_usize;
+        let mut hidden = 0_usize;
+        for edge in page.dom.traverse(Dom::ROOT) {
+            let (Edge::Open(id) | Edge::Close(id)) = edge;
+            let opening = matches!(edge, Edge::Open(_));
+            match &page.dom.node(id).data {
+                NodeData::Text(text) if opening && hidden == 0 && in_body > 0 => {
+                    plain.body.push(text);
+                    if let Some(link) = open_links.last_mut() {
+                        link.words.push(text);
+                    }
+                }
+                NodeData::Element(element) => {
+                    let is_html = element.name.ns == ns!(html);
+                    if is_html && is_hidden(&element.name.local) {
+                        if opening { hidden += 1 } else { hidden -= 1 }
+                    }
+                    if element.is_html(&local_name!("body")) {
+                        if opening { in_body += 1 } else { in_body -= 1 }
+                    }
+                    if in_body > 0 && !(is_html && is_inline(&element.name.local)) {
+                        plain.body.space();
+                        if let Some(link) = open_links.last_mut() {
+                            link.words.space();
+                        }
+                    }
+                    if opening {
+                        if is_html {
+                            plain.open(page, id, element, &mut open_links, limits.links_max, sink);
+                        }
+                    } else if open_links.last().is_some_and(|link| link.node == id)
+                        && let Some(link) = open_links.pop()
+                    {
+                        plain.label(link.number, &link.words.text, limits.anchor_chars_max);
+                    }
+                }
+                _ => {}
+            }
+        }
+        plain
+    }
+
+    fn open(
+        &mut self,
+        page: &ParsedPage<'_>,
+        id: NodeId,
+        element: &Element,
+        open_links: &mut Vec<OpenLink>,
+        links_max: usize,
+        sink: &Sink<'_>,
+    ) {
+        let line = page.dom.node(id).line;
+        let get = |name: LocalName| element.attribute(&name);
+        match element.name.local {
+            local_name!("title") if self.title.is_none() => {
+                self.title = non_empty(&page.dom.text(id), TITLE_CHARS_MAX);
+            }
+            local_name!("meta") => {
+                let Some(content) = get(local_name!("content")) else { return };
+                let name = get(local_name!("name")).unwrap_or_default().trim();
+                if name.eq_ignore_ascii_case("description") && self.description.is_none() {
+                    self.description = non_empty(content, DESCRIPTION_CHARS_MAX);
+                } else if name.eq_ignore_ascii_case("robots")
+                    || name.eq_ignore_ascii_case(&sink.config().robots_agent)
+                {
+                    robots::from_meta(content, &mut self.robots);
+                } else if get(local_name!("http-equiv"))
+                    .is_some_and(|name| name.eq_ignore_ascii_case("refresh"))
+                    && let Some(target) = refresh_target(content)
+                {
+                    self.link(page, target, "", line, links_max);
+                }
+            }
+            local_name!("a") | local_name!("area") => {
+                let Some(href) = get(local_name!("href")) else { return };
+                let rel = get(local_name!("rel")).unwrap_or_default();
+                let number = self.link(page, href, rel, line, links_max);
+                self.relate(page, href, rel, line);
+                if element.name.local == local_name!("area") {
+                    let alternative = get(local_name!("alt")).unwrap_or_default();
+                    self.label(number, alternative, sink.limits().anchor_chars_max);
+                } else {
+                    // Four bytes is the most a character takes.
+                    let words = Collapsed::new(sink.limits().anchor_chars_max * 4);
+                    open_links.push(OpenLink { node: id, number, words });
+                }
+            }
+            local_name!("frame") | local_name!("iframe") => {
+                if let Some(source) = get(local_name!("src")) {
+                    let number = self.link(page, source, "", line, links_max);
+                    let title = get(local_name!("title")).unwrap_or_default();
+                    self.label(number, title, sink.limits().anchor_chars_max);
+                }
+            }
+            local_name!("link") => {
+                if let (Some(href), Some(rel)) = (get(local_name!("href")), get(local_name!("rel"))) {
+                    self.relate(page, href, rel, line);
+                }
+            }
+            local_name!("img") => {
+                if let Some(alternative) = get(local_name!("alt"))
+                    && let Some(link) = open_links.last_mut()
+                {
+                    link.words.push(alternative);
+                    link.words.space();
+                }
+                if let Some(source) = get(local_name!("src"))
+                    && !source.trim().is_empty()
+                    && let Some(image) = self.resolve(page, source, line)
+                    && self.images.len() < links_max
+                    && self.seen.insert(("image", image.as_str().to_owned()))
+                {
+                    self.images.push(image);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Notes a mention of a link target; answers its number where it is one to keep.
+    fn link(
+        &mut self,
+        page: &ParsedPage<'_>,
+        href: &str,
+        rel: &str,
+        line: u32,
+        links_max: usize,
+    ) -> Option<usize> {
+        if let Some(mailbox) = mailbox(href) {
+            match NamedNode::new(mailbox) {
+                Ok(mailbox) if self.mailboxes.len() < links_max => {
+                    if self.seen.insert(("mailbox", mailbox.as_str().to_owned())) {
+                        self.mailboxes.push(mailbox);
+                    }
+                }
+                Ok(_) => {}
+                Err(_) => self.bad(href, line),
+            }
+            return None;
+        }
+        let target = self.resolve(page, href, line)?;
+        if target == page.page.url {
+            return None;
+        }
+        let followed = !rel.split_ascii_whitespace().any(|token| {
+            ["nofollow", "sponsored", "ugc"].iter().any(|word| word.eq_ignore_ascii_case(token))
+        });
+        if let Some(&number) = self.link_numbers.get(&target) {
+            self.links[number].followed |= followed;
+            return Some(number);
+        }
+        if self.links.len() >= links_max {
+            self.links_cut = true;
+            return None;
+        }
+        let number = self.links.len();
+        self.link_numbers.insert(target.clone(), number);
+        self.links.push(Link { target, labels: Vec::new(), followed });
+        Some(number)
+    }
+
+    fn label(&mut self, number: Option<usize>, words: &str, chars_max: usize) {
+        let (Some(number), Some(label)) = (number, non_empty(words, chars_max)) else { return };
+        let labels = &mut self.links[number].labels;
+        if labels.len() < LABELS_PER_LINK_MAX && !labels.contains(&label) {
+            labels.push(label);
+        }
+    }
+
+    /// Notes what `rel` says of a target.
+    fn relate(&mut self, page: &ParsedPage<'_>, href: &str, rel: &str, line: u32) {
+        for token in rel.split_ascii_whitespace().take(16) {
+            // The vocabulary knows both names for one relation, and prefers the shorter.
+            let token = if token.eq_ignore_ascii_case("previous") { "prev" } else { token };
+            let Some(&relation) = RELATIONS.iter().find(|known| known.eq_ignore_ascii_case(token)) else {
+                continue;
+            };
+            let target = match page.base.join(href) {
+                Ok(target) => target.graph_name(),
+                Err(UrlProblem::Scheme { text, .. }) => match NamedNode::new(text.trim()) {
+                    Ok(target) if !target.as_str().to_ascii_lowercase().starts_with("javascript:") => target,
+                    _ => return self.bad(href, line),
+                },
+                Err(_) => return self.bad(href, line),
+            };
+            if self.relations.len() < 1000 && self.seen.insert((relation, target.as_str().to_owned())) {
+                self.relations.push((relation, target));
+            }
+        }
+    }
+
+    fn resolve(&mut self, page: &ParsedPage<'_>, reference: &str, line: u32) -> Option<PageUrl> {
+        match page.base.join(reference) {
+            Ok(url) => Some(url),
+            // `javascript:`, `tel:`, `data:` are no mistake, only nothing for us.
+            Err(UrlProblem::Scheme { .. }) => None,
+            Err(UrlProblem::Unparsable { .. } | UrlProblem::TooLong { .. }) => {
+                self.bad(reference, line);
+                None
+            }
+        }
+    }
+
+    fn bad(&mut self, reference: &str, line: u32) {
+        self.bad_references += 1;
+        if self.bad_reference.is_none() {
+            self.bad_reference = Some((reference.chars().take(80).collect(), line));
+        }
+    }
+
+    fn emit(&self, page: &ParsedPage<'_>, sink: &mut Sink<'_>) {
+        let subject = page.page.url.graph_name();
+        sink.push_triple(subject.clone(), rdf::TYPE, foaf::DOCUMENT);
+        if let Some(title) = &self.title {
+            sink.push_triple(subject.clone(), dcterms::TITLE, page.literal(title));
+        }
+        if let Some(description) = &self.description {
+            sink.push_triple(subject.clone(), dcterms::DESCRIPTION, page.literal(description));
+        }
+        if let Some(language) = &page.language {
+            sink.push_triple(subject.clone(), dcterms::LANGUAGE, Literal::new_simple_literal(language));
+        }
+        for link in &self.links {
+            let target = link.target.graph_name();
+            sink.push_triple(subject.clone(), rdfs::SEE_ALSO, target.clone());
+            for label in &link.labels {
+                sink.push_triple(target.clone(), rdfs::LABEL, page.literal(label));
+            }
+        }
+        for image in &self.images {
+            sink.push_triple(subject.clone(), foaf::DEPICTION, image.graph_name());
+        }
+        for mailbox in &self.mailboxes {
+            sink.push_triple(subject.clone(), foaf::MBOX, mailbox.clone());
+        }
+        for (relation, target) in &self.relations {
+            // Names from the table above are valid in an IRI.
+            let predicate = NamedNode::new_unchecked(format!("{}{relation}", xhv::NAMESPACE));
+            sink.push_triple(subject.clone(), predicate, target.clone());
+        }
+        if self.links_cut {
+            let message =
+                format!("the page has more than {} distinct links; the rest was left out", self.links.len());
+            sink.diagnose(Diagnostic::warning("html-links-cut", message));
+        }
+        if let Some((reference, line)) = &self.bad_reference {
+            let others = match self.bad_references - 1 {
+                0 => String::new(),
+                others => format!(", nor are {others} others"),
+            };
+            let message = format!("`{reference}` is not a usable reference{others}");
+            sink.diagnose(Diagnostic::note("html-bad-reference", message).at_line(u64::from(*line)));
+        }
+    }
+}
+
+/// The address of a `mailto:` reference, as an IRI without its query.
+fn mailbox(href: &str) -> Option<String> {
+    let href = href.trim();
+    if !href.get(..7)?.eq_ignore_ascii_case("mailto:") {
+        return None;
+    }
+    let address = href[7..].split(['?', '#']).next().unwrap_or_default().trim();
+    Some(format!("mailto:{address}")).filter(|_| address.contains('@'))
+}
+
+/// The target of `<meta http-equiv=refresh content="5; url=…">`.
+fn refresh_target(content: &str) -> Option<&str> {
+    let (_, rest) = content.split_once([';', ','])?;
+    let rest = rest.trim();
+    let target = if rest.get(..3).is_some_and(|start| start.eq_ignore_ascii_case("url")) {
+        rest[3..].trim_start().strip_prefix('=')?.trim()
+    } else {
+        rest
+    };
+    let target = target.trim_matches(['"', '\'']);
+    (!target.is_empty()).then_some(target)
+}
+
+/// Text with white space collapsed and cut to a number of characters, if anything is left.
+fn non_empty(text: &str, chars_max: usize) -> Option<String> {
+    let mut collapsed = Collapsed::new(chars_max.saturating_mul(4));
+    collapsed.push(text);
+    let mut text = collapsed.text;
+    if let Some((cut, _)) = text.char_indices().nth(chars_max) {
+        text.truncate(cut);
+        text.truncate(text.trim_end().len());
+    }
+    (!text.is_empty()).then_some(text)
+}
+
+/// Text that grows with its white space collapsed, up to a number of bytes.
+#[derive(Default)]
+struct Collapsed {
+    text: String,
+    gap: bool,
+    bytes_max: usize,
+}
+
+impl Collapsed {
+    fn new(bytes_max: usize) -> Self {
+        Self { text: String::new(), gap: false, bytes_max }
+    }
+
+    fn space(&mut self) {
+        self.gap = true;
+    }
+
+    fn push(&mut self, text: &str) {
+        if self.text.len() >= self.bytes_max {
+            return;
+        }
+        self.gap |= text.starts_with(char::is_whitespace);
+        for word in text.split_whitespace() {
+            if self.gap && !self.text.is_empty() {
+                self.text.push(' ');
+            }
+            let room = self.bytes_max.saturating_sub(self.text.len());
+            self.text.push_str(&word[..word.floor_char_boundary(room)]);
+            self.gap = true;
+            if self.text.len() >= self.bytes_max {
+                return;
+            }
+        }
+        self.gap = text.ends_with(char::is_whitespace) || (self.gap && text.trim().is_empty());
+    }
+}
+
+fn is_hidden(name: &LocalName) -> bool {
+    matches!(
+        *name,
+        local_name!("script")
+            | local_name!("style")
+            | local_name!("template")
+            | local_name!("noscript")
+            | local_name!("noframes")
+            | local_name!("noembed")
+            | local_name!("iframe")
+            | local_name!("title")
+    )
+}
+
+/// Elements whose edges do not part words.
+fn is_inline(name: &LocalName) -> bool {
+    matches!(
+        *name,
+        local_name!("a")
+            | local_name!("abbr")
+            | local_name!("acronym")
+            | local_name!("b")
+            | local_name!("bdi")
+            | local_name!("bdo")
+            | local_name!("big")
+            | local_name!("cite")
+            | local_name!("code")
+            | local_name!("data")
+            | local_name!("del")
+            | local_name!("dfn")
+            | local_name!("em")
+            | local_name!("font")
+            | local_name!("i")
+            | local_name!("ins")
+            | local_name!("kbd")
+            | local_name!("label")
+            | local_name!("mark")
+            | local_name!("q")
+            | local_name!("s")
+            | local_name!("samp")
+            | local_name!("small")
+            | local_name!("span")
+            | local_name!("strike")
+            | local_name!("strong")
+            | local_name!("sub")
+            | local_name!("sup")
+            | local_name!("time")
+            | local_name!("tt")
+            | local_name!("u")
+            | local_name!("var")
+            | local_name!("wbr")
+    )
+}

@@ -1,0 +1,132 @@
+//! Where readers put what they find: quads, diagnostics, and the rest of a [`PageGraph`], under limits.
+
+use std::borrow::Cow;
+use std::time::Instant;
+
+use oxrdf::{GraphName, NamedNode, NamedOrBlankNode, Quad, Term};
+use webloom_detect::Decoded;
+use webloom_model::{Diagnostic, PageGraph, PageUrl};
+
+use crate::blank::BlankScope;
+use crate::{Limits, TransformConfig};
+
+/// Collects what readers find on one page.
+#[derive(Debug)]
+pub struct Sink<'a> {
+    pub(crate) graph: PageGraph,
+    config: &'a TransformConfig,
+    blank: BlankScope,
+    deadline: Instant,
+    term_bytes: usize,
+    full: bool,
+    diagnostics_dropped: usize,
+}
+
+impl<'a> Sink<'a> {
+    pub(crate) fn new(url: &PageUrl, config: &'a TransformConfig) -> Self {
+        Self {
+            graph: PageGraph::default(),
+            config,
+            blank: BlankScope::new(url),
+            deadline: Instant::now() + config.limits.time_max,
+            term_bytes: 0,
+            full: false,
+            diagnostics_dropped: 0,
+        }
+    }
+
+    /// The settings.
+    pub fn config(&self) -> &'a TransformConfig {
+        self.config
+    }
+
+    /// The limits among the settings.
+    pub fn limits(&self) -> &'a Limits {
+        &self.config.limits
+    }
+
+    /// When readers must stop.
+    pub fn deadline(&self) -> Instant {
+        self.deadline
+    }
+
+    /// Begins a document or an embedded block: blank node labels from here on mean new nodes.
+    pub fn begin_block(&mut self) {
+        self.blank.begin_block();
+    }
+
+    /// Takes a quad, its blank nodes named as the block names them. False when the page has had
+    /// enough: the reader should stop.
+    pub fn push(&mut self, quad: Quad) -> bool {
+        if self.full {
+            return false;
+        }
+        let limits = self.limits();
+        self.term_bytes = self.term_bytes.saturating_add(quad_bytes(&quad));
+        if self.graph.quads.len() >= limits.quads_max || self.term_bytes > limits.term_bytes_max {
+            self.full = true;
+            let message = if self.term_bytes > limits.term_bytes_max {
+                format!("the page's terms exceed {} bytes; the rest was left out", limits.term_bytes_max)
+            } else {
+                format!("the page gives more than {} quads; the rest was left out", limits.quads_max)
+            };
+            self.diagnose(Diagnostic::warning("quads-cut", message));
+            return false;
+        }
+        let quad = self.blank.rename_quad(quad);
+        self.graph.quads.push(quad);
+        true
+    }
+
+    /// Takes a triple, for the default graph.
+    pub fn push_triple(
+        &mut self,
+        subject: impl Into<NamedOrBlankNode>,
+        predicate: impl Into<NamedNode>,
+        object: impl Into<Term>,
+    ) -> bool {
+        self.push(Quad::new(subject, predicate, object, GraphName::DefaultGraph))
+    }
+
+    /// Takes a finding; beyond the limit it is only counted.
+    pub fn diagnose(&mut self, diagnostic: Diagnostic) {
+        if self.graph.diagnostics.len() < self.limits().diagnostics_max {
+            self.graph.diagnostics.push(diagnostic);
+        } else {
+            self.diagnostics_dropped += 1;
+        }
+    }
+
+    /// The text of a body, and the finding that some of it was malformed.
+    pub(crate) fn text_of<'t>(&mut self, decoded: Decoded<'t>) -> Cow<'t, str> {
+        if let Some(diagnostic) = decoded.diagnostic {
+            self.diagnose(diagnostic);
+        }
+        decoded.text
+    }
+
+    pub(crate) fn finish(mut self) -> PageGraph {
+        if self.diagnostics_dropped > 0 {
+            let message = format!("{} more findings were left out", self.diagnostics_dropped);
+            self.graph.diagnostics.push(Diagnostic::note("more-diagnostics", message));
+        }
+        self.graph
+    }
+}
+
+fn quad_bytes(quad: &Quad) -> usize {
+    let node = |node: &NamedOrBlankNode| match node {
+        NamedOrBlankNode::NamedNode(node) => node.as_str().len(),
+        NamedOrBlankNode::BlankNode(_) => 20,
+    };
+    let object = match &quad.object {
+        Term::NamedNode(node) => node.as_str().len(),
+        Term::Literal(literal) => literal.value().len() + literal.datatype().as_str().len(),
+        #[allow(
+            unreachable_patterns,
+            reason = "terms of RDF 1.2 appear when a crate in the build asks for them"
+        )]
+        _ => 20,
+    };
+    node(&quad.subject) + quad.predicate.as_str().len() + object
+}
