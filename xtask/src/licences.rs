@@ -34,7 +34,8 @@ pub fn check(root: &Path) -> anyhow::Result<()> {
 
 /// The quoted words of the `allow = […]` list.
 fn allowed_licences(deny: &str) -> Vec<String> {
-    let list = deny.split_once("allow = [").and_then(|(_, rest)| rest.split_once(']')).map_or("", |(list, _)| list);
+    let list =
+        deny.split_once("allow = [").and_then(|(_, rest)| rest.split_once(']')).map_or("", |(list, _)| list);
     list.lines()
         .filter_map(|line| line.split('#').next())
         .flat_map(|line| line.split(','))

@@ -150,14 +150,21 @@ fn python_with(package: &str) -> anyhow::Result<PathBuf> {
         return Ok(python);
     }
     let make = || {
-        Command::new("python3").args(["-m", "venv", "--clear"]).arg(&environment).output().is_ok_and(|made| made.status.success())
+        Command::new("python3")
+            .args(["-m", "venv", "--clear"])
+            .arg(&environment)
+            .output()
+            .is_ok_and(|made| made.status.success())
     };
     if !make() {
         // Debian splits the module off; elsewhere it comes with Python.
         let _ = Command::new("apt-get").args(["update", "-qq"]).status();
         let _ = Command::new("apt-get").args(["install", "-y", "-qq", "python3", "python3-venv"]).status();
         if !make() {
-            bail!("cannot make a Python environment in {}; is python3 with its venv module installed?", environment.display());
+            bail!(
+                "cannot make a Python environment in {}; is python3 with its venv module installed?",
+                environment.display()
+            );
         }
     }
     step(&python.to_string_lossy(), &["-m", "pip", "install", "--quiet", package], &[])?;
@@ -166,7 +173,8 @@ fn python_with(package: &str) -> anyhow::Result<PathBuf> {
 }
 
 fn installed(program: &str) -> bool {
-    env::var_os("PATH").is_some_and(|path| env::split_paths(&path).any(|folder| folder.join(program).is_file()))
+    env::var_os("PATH")
+        .is_some_and(|path| env::split_paths(&path).any(|folder| folder.join(program).is_file()))
 }
 
 fn cargo() -> String {

@@ -35,7 +35,8 @@ pub fn check(root: &Path) -> anyhow::Result<()> {
                 broken.push(format!("webloom-model depends on {dependency}; it is the bottom of the tree"));
             }
         }
-        let folder = Path::new(package["manifest_path"].as_str().unwrap_or_default()).parent().unwrap_or(root);
+        let folder =
+            Path::new(package["manifest_path"].as_str().unwrap_or_default()).parent().unwrap_or(root);
         if name.starts_with("webloom-") && !folder.join("README.md").is_file() {
             broken.push(format!("{name} has no README.md"));
         }
@@ -70,6 +71,7 @@ pub fn metadata(root: &Path, arguments: &[&str]) -> anyhow::Result<Value> {
 }
 
 fn tracked_files(root: &Path) -> anyhow::Result<Vec<String>> {
-    let output = Command::new("git").args(["ls-files"]).current_dir(root).output().context("cannot run git")?;
+    let output =
+        Command::new("git").args(["ls-files"]).current_dir(root).output().context("cannot run git")?;
     Ok(String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect())
 }

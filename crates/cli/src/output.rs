@@ -60,9 +60,9 @@ pub fn start_logging(verbose: u8) {
 
 /// True when stdout was closed by its reader.
 pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    error
-        .chain()
-        .any(|cause| cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe))
+    error.chain().any(|cause| {
+        cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+    })
 }
 
 /// Text of a page on one line, without control characters, which must not reach a terminal.

@@ -5,7 +5,9 @@ mod support;
 use std::time::Duration;
 
 use support::{crawl, stable_dump, stderr, stdout_of, until, webloom};
-use webloom_testkit::{Answer, Fault, FaultRule, Faulty, GeneratedWeb, ServerOptions, StaticWeb, WebServer, WebShape};
+use webloom_testkit::{
+    Answer, Fault, FaultRule, Faulty, GeneratedWeb, ServerOptions, StaticWeb, WebServer, WebShape,
+};
 
 #[test]
 fn a_generated_web_is_crawled_whole_and_politely() {
@@ -98,7 +100,10 @@ fn broken_pages_leave_diagnostics_and_the_rest_of_the_web_is_crawled() {
         "http://a.example/busy,failed,busy",
         "http://a.example/good,indexed,",
     ] {
-        assert!(rows.iter().any(|row| row.starts_with(expected)), "no row begins with {expected} in:\n{table}");
+        assert!(
+            rows.iter().any(|row| row.starts_with(expected)),
+            "no row begins with {expected} in:\n{table}"
+        );
     }
     let kept = "ASK { <http://a.example/x> <http://a.example/p> 'kept' }";
     assert_eq!(stdout_of(webloom().args(["query", kept, "--data"]).arg(data.path())), "true\n");
@@ -111,7 +116,17 @@ fn private_addresses_are_refused_unless_allowed() {
     let server = WebServer::start_blocking(web, ServerOptions::default()).unwrap();
     let data = tempfile::tempdir().unwrap();
     let mut command = webloom();
-    command.args(["crawl", "http://a.example/", "--json", "--quiet", "--resolve", &server.resolve_rule(), "--data"]).arg(data.path());
+    command
+        .args([
+            "crawl",
+            "http://a.example/",
+            "--json",
+            "--quiet",
+            "--resolve",
+            &server.resolve_rule(),
+            "--data",
+        ])
+        .arg(data.path());
     let report: serde_json::Value = serde_json::from_str(&stdout_of(&mut command)).unwrap();
     assert_eq!(report["run"]["no_page"]["private-address"], 1);
     assert_eq!(server.log().totals().requests, 0);
@@ -137,7 +152,8 @@ fn one_interrupt_finishes_the_pages_under_way_and_the_crawl_can_be_resumed() {
 
 #[test]
 fn two_interrupts_stop_at_once() {
-    let web = StaticWeb::new().answer("http://a.example/", Answer::html("late").after(Duration::from_secs(60)));
+    let web =
+        StaticWeb::new().answer("http://a.example/", Answer::html("late").after(Duration::from_secs(60)));
     let server = WebServer::start_blocking(web, ServerOptions::default()).unwrap();
     let data = tempfile::tempdir().unwrap();
     let mut child = crawl(&server, "http://a.example/", data.path(), "1ms").spawn().unwrap();
@@ -151,7 +167,9 @@ fn two_interrupts_stop_at_once() {
 }
 
 fn interrupt(process: u32) {
-    assert!(std::process::Command::new("kill").args(["-INT", &process.to_string()]).status().unwrap().success());
+    assert!(
+        std::process::Command::new("kill").args(["-INT", &process.to_string()]).status().unwrap().success()
+    );
 }
 
 #[test]
@@ -189,7 +207,12 @@ fn a_slow_host_does_not_slow_the_others() {
     let others = until(Duration::from_secs(25), "the other hosts are done", || {
         let requests = server.log().requests();
         let others = requests.all().iter().filter(|request| *request.host != *slow).count();
-        let quiet = requests.all().iter().filter(|request| *request.host != *slow).map(|request| request.started).max()?;
+        let quiet = requests
+            .all()
+            .iter()
+            .filter(|request| *request.host != *slow)
+            .map(|request| request.started)
+            .max()?;
         (others > 100 && quiet.elapsed() > Duration::from_secs(2)).then_some(others)
     });
     let slow_requests = server.log().requests().all().iter().filter(|request| *request.host == *slow).count();
@@ -204,10 +227,18 @@ fn wrong_specifications_name_every_problem_and_exit_with_2() {
     let folder = tempfile::tempdir().unwrap();
     let spec = folder.path().join("crawl.toml");
     std::fs::write(&spec, "seeds = [\"nowhere\"]\n[scope]\nmax_page = 3\nwithin = \"mars\"\n").unwrap();
-    let output = webloom().args(["crawl", "--spec"]).arg(&spec).arg("--data").arg(folder.path().join("data")).output().unwrap();
+    let output = webloom()
+        .args(["crawl", "--spec"])
+        .arg(&spec)
+        .arg("--data")
+        .arg(folder.path().join("data"))
+        .output()
+        .unwrap();
     assert_eq!(output.status.code(), Some(2));
     let said = stderr(&output);
-    for part in ["`seeds`", "`scope.max_page`", "did you mean `scope.max_pages`?", "`scope.within`", "\"anywhere\""] {
+    for part in
+        ["`seeds`", "`scope.max_page`", "did you mean `scope.max_pages`?", "`scope.within`", "\"anywhere\""]
+    {
         assert!(said.contains(part), "{part} is not in:\n{said}");
     }
     let output = webloom().args(["crawl", "--data"]).arg(folder.path().join("none")).output().unwrap();
@@ -217,7 +248,8 @@ fn wrong_specifications_name_every_problem_and_exit_with_2() {
 
 #[test]
 fn two_crawls_cannot_write_one_directory() {
-    let web = StaticWeb::new().answer("http://a.example/", Answer::html("late").after(Duration::from_secs(30)));
+    let web =
+        StaticWeb::new().answer("http://a.example/", Answer::html("late").after(Duration::from_secs(30)));
     let server = WebServer::start_blocking(web, ServerOptions::default()).unwrap();
     let data = tempfile::tempdir().unwrap();
     let mut first = crawl(&server, "http://a.example/", data.path(), "1ms").spawn().unwrap();

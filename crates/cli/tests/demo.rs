@@ -13,7 +13,12 @@ fn the_demo_answers_its_three_questions() {
     assert_eq!(out.matches("SELECT").count() >= 3, true, "{out}");
     // Under each question there is at least one row: a table is a header, a line, and answers.
     for table in out.split("SELECT").skip(1) {
-        let rows = table.lines().skip_while(|line| !line.starts_with('─')).skip(1).take_while(|line| !line.is_empty()).count();
+        let rows = table
+            .lines()
+            .skip_while(|line| !line.starts_with('─'))
+            .skip(1)
+            .take_while(|line| !line.is_empty())
+            .count();
         assert!(rows > 0, "a question has no answer:\n{out}");
     }
     // It may be run again, and only ever empties what it made itself.

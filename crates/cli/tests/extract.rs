@@ -171,7 +171,12 @@ fn a_body_of_two_gigabytes_is_cut() {
     let handle = std::fs::File::create(&file).unwrap();
     (&handle).write_all(b"<title>Huge</title>").unwrap();
     handle.set_len(2 << 30).unwrap();
-    let output = webloom().arg("extract").arg(&file).args(["--base", BASE, "--content-type", "text/html"]).output().unwrap();
+    let output = webloom()
+        .arg("extract")
+        .arg(&file)
+        .args(["--base", BASE, "--content-type", "text/html"])
+        .output()
+        .unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert!(stderr(&output).contains("body-cut"), "{}", stderr(&output));
     assert!(String::from_utf8_lossy(&output.stdout).contains("\"Huge\""));
@@ -183,8 +188,13 @@ fn formats_and_graphs() {
     let (nquads, _) = extract(page, "works.html", &[]);
     assert!(nquads.contains("<http://museum.example/works/> <http://www.w3.org/2000/01/rdf-schema#seeAlso> <http://museum.example/works/7> ."), "{nquads}");
     let (with_graph, _) = extract(page, "works.html", &["--context-graph"]);
-    assert!(with_graph.lines().all(|line| line.ends_with("<http://museum.example/works/> .")), "{with_graph}");
-    for (format, part) in [("turtle", "dcterms:title"), ("trig", "dcterms:title"), ("jsonld", "\"@id\""), ("json", "\"quads\"")] {
+    assert!(
+        with_graph.lines().all(|line| line.ends_with("<http://museum.example/works/> .")),
+        "{with_graph}"
+    );
+    for (format, part) in
+        [("turtle", "dcterms:title"), ("trig", "dcterms:title"), ("jsonld", "\"@id\""), ("json", "\"quads\"")]
+    {
         let (out, _) = extract(page, "works.html", &["--format", format]);
         assert!(out.contains(part), "{format}: {out}");
     }

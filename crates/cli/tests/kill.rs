@@ -58,7 +58,8 @@ fn a_crawl_killed_25_times_ends_like_one_left_alone() {
     assert_eq!(quiet_server.log().fetched_more_than_once(), []);
     for server in [&quiet_server, &server] {
         let fetched = server.log().requests().urls();
-        let unfetched: Vec<_> = expected.iter().filter(|url| !fetched.contains(url.as_str())).take(5).collect();
+        let unfetched: Vec<_> =
+            expected.iter().filter(|url| !fetched.contains(url.as_str())).take(5).collect();
         assert!(unfetched.is_empty(), "never fetched: {unfetched:?}");
     }
 
@@ -72,7 +73,11 @@ fn a_crawl_killed_25_times_ends_like_one_left_alone() {
             if let Some(before) = last_answer.get(&request.url()) {
                 let kill = killed_at.iter().find(|kill| *kill > before).unwrap();
                 let age = kill.saturating_duration_since(*before);
-                assert!(age < DURABLE_AFTER, "{} was answered {age:?} before the kill and fetched again", request.url());
+                assert!(
+                    age < DURABLE_AFTER,
+                    "{} was answered {age:?} before the kill and fetched again",
+                    request.url()
+                );
                 refetched += 1;
             }
         }

@@ -24,7 +24,8 @@ fn query_and_search_answer_from_other_processes_while_the_crawl_runs() {
             "@prefix foaf: <http://xmlns.com/foaf/0.1/> . <#me> foaf:name \"Ben Tideswell\" ; foaf:based_near \"Saltmarsh\" .",
         )
         .html("http://slow.example/", "<title>Slow</title>");
-    let web = Faulty::new(web).rule(FaultRule::url("http://slow.example/", Fault::Slow(Duration::from_secs(12))));
+    let web =
+        Faulty::new(web).rule(FaultRule::url("http://slow.example/", Fault::Slow(Duration::from_secs(12))));
     let server = WebServer::start_blocking(web, ServerOptions::default()).unwrap();
     let data = tempfile::tempdir().unwrap();
     let mut child = crawl(&server, "http://hub.example/", data.path(), "50ms").spawn().unwrap();
@@ -33,11 +34,14 @@ fn query_and_search_answer_from_other_processes_while_the_crawl_runs() {
     let query = "PREFIX foaf: <http://xmlns.com/foaf/0.1/>
         SELECT ?name ?near { ?ada foaf:knows ?ben . ?ben foaf:name ?name . ?ben foaf:based_near ?near }";
     let ask = || {
-        let output = webloom().args(["query", query, "--results", "csv", "--data"]).arg(data.path()).output().unwrap();
+        let output =
+            webloom().args(["query", query, "--results", "csv", "--data"]).arg(data.path()).output().unwrap();
         // Before the first commit there is nothing to read yet; that is said, not answered wrongly.
         output.status.success().then(|| String::from_utf8(output.stdout).unwrap())
     };
-    let answer = until(Duration::from_secs(10), "the join has an answer", || ask().filter(|csv| csv.lines().count() > 1));
+    let answer = until(Duration::from_secs(10), "the join has an answer", || {
+        ask().filter(|csv| csv.lines().count() > 1)
+    });
     assert_eq!(answer.replace('\r', ""), "name,near\nBen Tideswell,Saltmarsh\n");
 
     let found = stdout_of(webloom().args(["search", "Tideswell", "--json", "--data"]).arg(data.path()));
@@ -49,7 +53,10 @@ fn query_and_search_answer_from_other_processes_while_the_crawl_runs() {
 #[test]
 fn a_page_is_visible_within_about_a_second() {
     let web = StaticWeb::new()
-        .html("http://a.example/", r#"<title>First</title><a href="/2">next</a> <a href="http://slow.example/">slow</a>"#)
+        .html(
+            "http://a.example/",
+            r#"<title>First</title><a href="/2">next</a> <a href="http://slow.example/">slow</a>"#,
+        )
         .html("http://a.example/2", "<title>Second</title>")
         .answer("http://slow.example/", Answer::html("<title>Slow</title>").after(Duration::from_secs(8)));
     let server = WebServer::start_blocking(web, ServerOptions::default()).unwrap();

@@ -27,12 +27,20 @@ fn what_is_loaded_is_dumped() {
     assert_eq!(stats["quads"], 3);
 
     let bad = folder.path().join("bad.nq");
-    std::fs::write(&bad, "<http://a.example/s> <http://a.example/p> <http://a.example/new> .\n<http://a.example/s> oops .\n").unwrap();
+    std::fs::write(
+        &bad,
+        "<http://a.example/s> <http://a.example/p> <http://a.example/new> .\n<http://a.example/s> oops .\n",
+    )
+    .unwrap();
     let output = webloom().arg("load").arg(&bad).arg("--data").arg(&data).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     let said = stderr(&output);
     assert!(said.contains("bad.nq") && said.contains("line 2"), "{said}");
-    assert_eq!(stdout_of(webloom().args(["dump", "--data"]).arg(&data)).lines().count(), 3, "a broken file changed the store");
+    assert_eq!(
+        stdout_of(webloom().args(["dump", "--data"]).arg(&data)).lines().count(),
+        3,
+        "a broken file changed the store"
+    );
 }
 
 #[test]
@@ -60,7 +68,11 @@ fn compressed_files_and_all_formats_load() {
         command.arg(file);
     }
     stdout_of(&mut command);
-    let count = stdout_of(webloom().args(["query", "SELECT (COUNT(*) AS ?n) { ?s ?p ?o }", "--results", "csv", "--data"]).arg(&data));
+    let count = stdout_of(
+        webloom()
+            .args(["query", "SELECT (COUNT(*) AS ?n) { ?s ?p ?o }", "--results", "csv", "--data"])
+            .arg(&data),
+    );
     assert_eq!(count.replace('\r', ""), "n\n6\n");
     let output = webloom().args(["load", "what.docx"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
@@ -73,7 +85,11 @@ fn answers_in_every_format_and_errors_that_name_the_thing() {
     let file = folder.path().join("in.ttl");
     std::fs::write(&file, "<http://a.example/s> <http://a.example/p> \"a, \\\"b\\\"\" .").unwrap();
     stdout_of(webloom().arg("load").arg(&file).arg("--data").arg(&data));
-    let ask = |format: &str| stdout_of(webloom().args(["query", "SELECT ?o { ?s ?p ?o }", "--results", format, "--data"]).arg(&data));
+    let ask = |format: &str| {
+        stdout_of(
+            webloom().args(["query", "SELECT ?o { ?s ?p ?o }", "--results", format, "--data"]).arg(&data),
+        )
+    };
     assert!(ask("json").contains("\"bindings\""));
     assert!(ask("xml").contains("<sparql"));
     assert_eq!(ask("csv").replace('\r', ""), "o\n\"a, \"\"b\"\"\"\n");
@@ -85,7 +101,8 @@ fn answers_in_every_format_and_errors_that_name_the_thing() {
     let output = webloom().args(["query", "SELECT ?o { ?s ?p", "--data"]).arg(&data).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     assert!(!stderr(&output).is_empty());
-    let output = webloom().args(["query", "ASK {}", "--data"]).arg(folder.path().join("nothing")).output().unwrap();
+    let output =
+        webloom().args(["query", "ASK {}", "--data"]).arg(folder.path().join("nothing")).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("holds no crawl"), "{}", stderr(&output));
 }
@@ -95,9 +112,13 @@ fn detect_tells_what_a_file_is() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("data");
     std::fs::write(&file, "@prefix : <http://a.example/> . :a :b :c .").unwrap();
-    let json: serde_json::Value = serde_json::from_str(&stdout_of(
-        webloom().arg("detect").arg(&file).args(["--content-type", "text/plain", "--url", "http://a.example/data"]),
-    ))
-    .unwrap();
+    let json: serde_json::Value =
+        serde_json::from_str(&stdout_of(webloom().arg("detect").arg(&file).args([
+            "--content-type",
+            "text/plain",
+            "--url",
+            "http://a.example/data",
+        ])))
+        .unwrap();
     assert_eq!(json["kind"], "turtle");
 }

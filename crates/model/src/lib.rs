@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+pub mod blank;
 pub mod clock;
 pub mod detection;
 pub mod diagnostic;
@@ -10,6 +11,7 @@ pub mod link;
 pub mod url;
 pub mod vocab;
 
+pub use blank::BlankScope;
 pub use clock::{Clock, SystemClock};
 pub use detection::{DetectedPage, Detection, DocumentKind, XmlName};
 pub use diagnostic::{Diagnostic, Severity};

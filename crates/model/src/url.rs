@@ -58,8 +58,10 @@ impl PageUrl {
     /// Names a document that does not come from the web: a file, standard input. Any absolute IRI will do; it is never
     /// fetched.
     pub fn for_local_document(text: &str) -> Result<Self, UrlProblem> {
-        let unparsable =
-            |error: url::ParseError| UrlProblem::Unparsable { text: text.to_owned(), reason: error.to_string() };
+        let unparsable = |error: url::ParseError| UrlProblem::Unparsable {
+            text: text.to_owned(),
+            reason: error.to_string(),
+        };
         let mut url = Url::parse(text).map_err(unparsable)?;
         url.set_fragment(None);
         match escape_for_iri(&url) {

@@ -91,7 +91,14 @@ mod tests {
     #[tokio::test]
     async fn a_panic_is_an_answer_and_the_pool_goes_on() {
         let pool = CpuPool::new(1).unwrap();
-        let panicked = pool.run(|| if true { panic!("page {} is too much", 7) }).await.unwrap_err();
+        let panicked = pool
+            .run(|| {
+                if true {
+                    panic!("page {} is too much", 7)
+                }
+            })
+            .await
+            .unwrap_err();
         assert_eq!(panicked.0, "page 7 is too much");
         assert_eq!(pool.run(|| 2 + 2).await.unwrap(), 4);
     }

@@ -94,7 +94,10 @@ impl Crawl {
         }
     }
 
-    async fn run_phases(self: Arc<Self>, mut stop: watch::Receiver<Stop>) -> Result<CrawlSummary, CrawlError> {
+    async fn run_phases(
+        self: Arc<Self>,
+        mut stop: watch::Receiver<Stop>,
+    ) -> Result<CrawlSummary, CrawlError> {
         let in_flight_max = self.spec.work.connections * IN_FLIGHT_PER_CONNECTION;
         let mut tasks: JoinSet<Result<(), CrawlError>> = JoinSet::new();
         let end = loop {
@@ -167,7 +170,9 @@ fn reap(tasks: &mut JoinSet<Result<(), CrawlError>>) -> Result<(), CrawlError> {
     Ok(())
 }
 
-fn settle_join(joined: Option<Result<Result<(), CrawlError>, tokio::task::JoinError>>) -> Result<(), CrawlError> {
+fn settle_join(
+    joined: Option<Result<Result<(), CrawlError>, tokio::task::JoinError>>,
+) -> Result<(), CrawlError> {
     match joined {
         Some(Ok(result)) => result,
         // A bug of ours, in one page. Its lease comes back after its deadline; the crawl goes on.

@@ -1,8 +1,8 @@
 #![doc = include_str!("../README.md")]
 
+mod commit;
 pub mod counters;
 mod cpu;
-mod commit;
 pub mod crawl;
 pub mod metadata;
 pub mod process;

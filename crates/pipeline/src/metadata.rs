@@ -3,10 +3,12 @@
 //! In: a lease and what came of it. Out: triples about the page. Every URL that was asked for has such a graph,
 //! also the ones that gave no page: a redirect says where to, a denial says why.
 
-use oxrdf::{BlankNode, Literal, NamedNode, NamedNodeRef, Term, Triple};
+use oxrdf::{Literal, NamedNode, NamedNodeRef, Term, Triple};
 use sha2::{Digest, Sha256};
 use webloom_model::vocab::{dcterms, http, prov, rdf, rdfs, wl, xsd};
-use webloom_model::{DetectedPage, Diagnostic, FetchError, Lease, NotFetched, PageText, PageUrl, Redirect};
+use webloom_model::{
+    BlankScope, DetectedPage, Diagnostic, FetchError, Lease, NotFetched, PageText, PageUrl, Redirect,
+};
 
 /// Predicates whose values depend on when and in which order pages were fetched, not on what the pages say. Two crawls
 /// of the same web agree on everything else.
@@ -80,6 +82,7 @@ pub fn of_failure(lease: &Lease, error: &FetchError) -> Vec<Triple> {
 /// Collects triples about one page.
 struct About {
     subject: NamedNode,
+    nodes: BlankScope,
     triples: Vec<Triple>,
 }
 
@@ -87,7 +90,9 @@ impl About {
     /// Begins with how the URL was found.
     fn new(lease: &Lease) -> Self {
         let candidate = &lease.candidate;
-        let mut about = Self { subject: candidate.url.graph_name(), triples: Vec::with_capacity(16) };
+        // The scope of the metadata graph: the page's own nodes have another.
+        let nodes = BlankScope::new(candidate.url.meta_graph_name().as_str());
+        let mut about = Self { subject: candidate.url.graph_name(), nodes, triples: Vec::with_capacity(16) };
         about.say(wl::DEPTH, integer(u64::from(candidate.depth)));
         if let Some(found_on) = &candidate.found_on {
             about.say(wl::FOUND_ON, found_on.graph_name());
@@ -106,8 +111,8 @@ impl About {
     }
 
     fn diagnostics(&mut self, diagnostics: &[Diagnostic]) {
-        for (number, diagnostic) in diagnostics.iter().take(DIAGNOSTICS_MAX).enumerate() {
-            let node = diagnostic_node(self.subject.as_str(), number);
+        for diagnostic in diagnostics.iter().take(DIAGNOSTICS_MAX) {
+            let node = self.nodes.fresh();
             self.say(wl::DIAGNOSTIC, node.clone());
             let mut say = |predicate: NamedNodeRef<'_>, object: Term| {
                 self.triples.push(Triple::new(node.clone(), predicate, object));
@@ -121,11 +126,6 @@ impl About {
             }
         }
     }
-}
-
-/// A blank node named after the page, so that working a page twice gives the same graph.
-fn diagnostic_node(page: &str, number: usize) -> BlankNode {
-    BlankNode::new_unchecked(format!("d{}n{number}", hex(&Sha256::digest(page.as_bytes())[..8])))
 }
 
 fn integer(value: u64) -> Literal {

@@ -11,8 +11,8 @@ use webloom_extract::extract_links;
 use webloom_index::{GraphWrite, WriteMode};
 use webloom_model::vocab::rdfs;
 use webloom_model::{
-    DetectedPage, Detection, Diagnostic, DocumentKind, FetchError, FetchOutcome, FetchedPage, Lease, LinkCandidate,
-    PageGraph, PageUrl, Retry, Settlement, SettlementKind,
+    DetectedPage, Detection, Diagnostic, DocumentKind, FetchError, FetchOutcome, FetchedPage, Lease,
+    LinkCandidate, PageGraph, PageUrl, Retry, Settlement, SettlementKind,
 };
 use webloom_transform::transform;
 
@@ -33,10 +33,14 @@ pub async fn process_page(crawl: &Crawl, lease: Lease) -> Result<(), CrawlError>
     let (spec, counters) = (crawl.spec.clone(), crawl.counters.clone());
     let remains = Remains::of(&page);
     let working = Gauge::new(&crawl.counters.working);
-    let woven = match crawl.cpu.run({
-        let lease = lease.clone();
-        move || weave(&spec, &counters, lease, page)
-    }).await {
+    let woven = match crawl
+        .cpu
+        .run({
+            let lease = lease.clone();
+            move || weave(&spec, &counters, lease, page)
+        })
+        .await
+    {
         Ok(woven) => woven,
         Err(panicked) => {
             warn!(url = %lease.url(), reason = panicked.0, "a page broke a parser; it is kept without quads");
@@ -76,12 +80,14 @@ pub(crate) struct Woven {
 fn weave(spec: &CrawlSpec, counters: &Counters, lease: Lease, page: FetchedPage) -> Woven {
     let detected = counters.time(Phase::Detect, || detect(page));
     let mut graph = counters.time(Phase::Transform, || transform(&detected, &spec.transform));
-    let extracted = counters
-        .time(Phase::Extract, || extract_links(&detected.page.url, lease.candidate.depth, &graph, &spec.links));
-    counters.links.fetch_add(extracted.found as u64, Relaxed);
+    let mut extracted = counters.time(Phase::Extract, || {
+        extract_links(&detected.page.url, lease.candidate.depth, &graph, &spec.links)
+    });
+    counters.links.fetch_add(extracted.links.len() as u64, Relaxed);
 
     let mut diagnostics = detected.page.diagnostics.clone();
     diagnostics.append(&mut graph.diagnostics);
+    diagnostics.append(&mut extracted.diagnostics);
     store(spec, lease, &detected, graph, extracted.links, &diagnostics)
 }
 
@@ -112,7 +118,12 @@ fn store(
 }
 
 fn metadata_write(url: &PageUrl, triples: Vec<Triple>) -> GraphWrite {
-    GraphWrite { graph: GraphName::from(url.meta_graph_name()), mode: WriteMode::Replace, triples, text: None }
+    GraphWrite {
+        graph: GraphName::from(url.meta_graph_name()),
+        mode: WriteMode::Replace,
+        triples,
+        text: None,
+    }
 }
 
 /// The quads to keep: all but the plain links that the specification does not want.
@@ -149,7 +160,7 @@ fn without_page(crawl: &Crawl, lease: Lease, outcome: FetchOutcome) -> Woven {
         FetchOutcome::Redirected(redirect) => {
             crawl.counters.not_a_page("redirect");
             let target = lease.redirected(redirect.target.clone());
-            let links = match crawl.spec.links.admits(&target.url) {
+            let links = match crawl.spec.links.scope.admits(&target.url) {
                 Ok(()) => vec![target],
                 Err(refusal) => {
                     debug!(url = %lease.url(), target = %target.url, ?refusal, "redirect leads out of scope");
@@ -214,7 +225,8 @@ impl Remains {
             },
             page: self.0,
         };
-        let diagnostic = Diagnostic::error("reader-panicked", format!("a reader gave up on this page: {reason}"));
+        let diagnostic =
+            Diagnostic::error("reader-panicked", format!("a reader gave up on this page: {reason}"));
         store(spec, lease, &detected, PageGraph::default(), Vec::new(), &[diagnostic])
     }
 }

@@ -13,7 +13,8 @@ use std::fmt;
 use std::time::Duration;
 
 use toml::{Table, Value};
-use webloom_extract::{LinkRules, LinkRulesConfig, Within};
+use webloom_extract::scope::Patterns;
+use webloom_extract::{LinkQuery, LinkRules, Reach, Scope};
 use webloom_fetch::{FetchConfig, ResolveRule};
 use webloom_frontier::FrontierConfig;
 use webloom_model::PageUrl;
@@ -81,7 +82,11 @@ pub struct SpecProblem {
 
 impl fmt::Display for SpecProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.key.is_empty() { f.write_str(&self.message) } else { write!(f, "`{}`: {}", self.key, self.message) }
+        if self.key.is_empty() {
+            f.write_str(&self.message)
+        } else {
+            write!(f, "`{}`: {}", self.key, self.message)
+        }
     }
 }
 
@@ -113,7 +118,10 @@ impl RawSpec {
     /// Parses TOML. Unknown keys are found later, by [`RawSpec::check`].
     pub fn parse(text: &str) -> Result<Self, SpecProblems> {
         text.parse::<Table>().map(|table| Self { table }).map_err(|error| {
-            SpecProblems(vec![SpecProblem { key: String::new(), message: error.to_string().trim_end().to_owned() }])
+            SpecProblems(vec![SpecProblem {
+                key: String::new(),
+                message: error.to_string().trim_end().to_owned(),
+            }])
         })
     }
 
@@ -136,7 +144,8 @@ impl RawSpec {
     pub fn set_from_text(&mut self, setting: &str) -> Result<(), String> {
         let (key, value) = setting.split_once('=').ok_or("write KEY=VALUE")?;
         let value = value.trim();
-        let parsed = format!("value = {value}").parse::<Table>().ok().and_then(|mut table| table.remove("value"));
+        let parsed =
+            format!("value = {value}").parse::<Table>().ok().and_then(|mut table| table.remove("value"));
         self.set(key.trim(), parsed.unwrap_or_else(|| Value::from(value)));
         Ok(())
     }
@@ -152,7 +161,8 @@ impl RawSpec {
         refuse_unknown_keys(&self.table, &mut problems);
         let mut reader = Reader::new(&self.table, &mut problems);
 
-        let seeds: Vec<PageUrl> = reader.parsed_list("seeds", |text| PageUrl::parse(text).map_err(|e| e.to_string()));
+        let seeds: Vec<PageUrl> =
+            reader.parsed_list("seeds", |text| PageUrl::parse(text).map_err(|e| e.to_string()));
         let delay = reader.duration("politeness.delay");
         let workers = match reader.count("work.workers") {
             0 => std::thread::available_parallelism().map_or(2, usize::from),
@@ -165,7 +175,9 @@ impl RawSpec {
             crawl_delay_max: reader.duration("politeness.crawl_delay_max"),
             retry_after_max: reader.duration("politeness.retry_after_max"),
             retry_base: reader.duration("politeness.retry_pause"),
-            depth_max: reader.optional_count("scope.max_depth").map(|depth| u32::try_from(depth).unwrap_or(u32::MAX)),
+            depth_max: reader
+                .optional_count("scope.max_depth")
+                .map(|depth| u32::try_from(depth).unwrap_or(u32::MAX)),
             pages_max: reader.optional_count("scope.max_pages").map(|pages| pages as u64),
             pages_per_host_max: reader.optional_count("scope.max_pages_per_host").map(|pages| pages as u64),
             ..FrontierConfig::default()
@@ -177,7 +189,8 @@ impl RawSpec {
             robots_hop_delay: delay,
             attempts_max,
             allow_private: reader.boolean("fetch.allow_private"),
-            resolve: reader.parsed_list("fetch.resolve", |text| text.parse::<ResolveRule>().map_err(|e| e.to_string())),
+            resolve: reader
+                .parsed_list("fetch.resolve", |text| text.parse::<ResolveRule>().map_err(|e| e.to_string())),
             extra_roots_pem: reader.parsed_list("fetch.ca_files", |path| {
                 std::fs::read(path).map_err(|error| format!("cannot read `{path}`: {error}"))
             }),
@@ -212,22 +225,7 @@ impl RawSpec {
             "none" => StoredLinks::None,
             _ => StoredLinks::All,
         };
-        let within = match reader.choice("scope.within", &["anywhere", "hosts", "domains"]) {
-            "anywhere" => Within::Anywhere,
-            "hosts" => Within::Hosts,
-            _ => Within::Domains,
-        };
-        let rules = LinkRulesConfig {
-            within,
-            seeds: seeds.clone(),
-            domains: reader.parsed_list("scope.domains", |text| Ok(text.to_owned())),
-            include: reader.parsed_list("scope.include", |text| Ok(text.to_owned())),
-            exclude: reader.parsed_list("scope.exclude", |text| Ok(text.to_owned())),
-            skip_extensions: reader.parsed_list("scope.skip_extensions", |text| Ok(text.to_owned())),
-            obey_nofollow: reader.boolean("politeness.obey_nofollow"),
-            queries: reader.parsed_list("links.queries", |text| Ok(text.to_owned())),
-            links_max: reader.count("links.max_per_page"),
-        };
+        let links = read_links(&mut reader, &seeds);
         let work = WorkConfig {
             workers,
             connections: reader.count("work.connections").max(1),
@@ -236,21 +234,48 @@ impl RawSpec {
             commit_quads_max: reader.count("work.commit_quads_max").max(1),
             commit_age_max: reader.duration("work.commit_age_max"),
         };
-        let links = match LinkRules::new(rules) {
-            Ok(links) => Some(links),
-            Err(found) => {
-                problems.extend(
-                    found.into_iter().map(|problem| SpecProblem { key: problem.key.to_owned(), message: problem.message }),
-                );
-                None
-            }
-        };
-        match links {
-            Some(links) if problems.is_empty() => {
-                Ok(CrawlSpec { seeds, frontier, fetch, transform, links, stored_links, work, written: self.table })
-            }
-            _ => Err(SpecProblems(problems)),
+        if !problems.is_empty() {
+            return Err(SpecProblems(problems));
         }
+        Ok(CrawlSpec { seeds, frontier, fetch, transform, links, stored_links, work, written: self.table })
+    }
+}
+
+/// Scope, filters and link queries.
+fn read_links(reader: &mut Reader<'_>, seeds: &[PageUrl]) -> LinkRules {
+    let listed: Vec<String> = reader.parsed_list("scope.domains", |text| Ok(text.to_lowercase()));
+    let mut scope = match reader.choice("scope.within", &["anywhere", "hosts", "domains"]) {
+        "anywhere" => Scope::anywhere(),
+        "hosts" => Scope::hosts_of(seeds),
+        _ => Scope::domains_of(seeds),
+    };
+    match &mut scope.reach {
+        Reach::Anywhere => {}
+        Reach::Hosts(hosts) => listed.iter().for_each(|host| hosts.insert(host)),
+        Reach::Domains(domains) => listed.iter().for_each(|domain| domains.insert(domain)),
+    }
+    let extensions: Vec<String> = reader.parsed_list("scope.skip_extensions", |text| Ok(text.to_owned()));
+    scope.filters.extensions = extensions.iter().map(String::as_str).collect();
+    let include: Vec<String> = reader.parsed_list("scope.include", |text| Ok(text.to_owned()));
+    let exclude: Vec<String> = reader.parsed_list("scope.exclude", |text| Ok(text.to_owned()));
+    match Patterns::new(&include, &exclude) {
+        Ok(patterns) => scope.filters.patterns = patterns,
+        Err(problem) => {
+            let message = format!("`{}` is no regular expression: {}", problem.expression, problem.reason);
+            reader.report(&format!("scope.{}", problem.list), message);
+        }
+    }
+    let mut number = 0;
+    let queries = reader.parsed_list("links.queries", |text| {
+        number += 1;
+        LinkQuery::parse(&number.to_string(), text).map_err(|problem| problem.to_string())
+    });
+    LinkRules {
+        queries,
+        scope,
+        obey_nofollow: reader.boolean("politeness.obey_nofollow"),
+        links_max: reader.count("links.max_per_page"),
+        ..LinkRules::default()
     }
 }
 
@@ -334,7 +359,11 @@ fn nearest(written: &str) -> Option<String> {
         .chain(sections)
         .map(|known| {
             // A key under the wrong section is as near as one letter off.
-            let by_name = if last(known) == last(written) { 1 } else { edit_distance(&last(known), &last(written)) + 1 };
+            let by_name = if last(known) == last(written) {
+                1
+            } else {
+                edit_distance(&last(known), &last(written)) + 1
+            };
             (edit_distance(known, written).min(by_name), known)
         })
         .min()
@@ -360,7 +389,10 @@ fn edit_distance(a: &str, b: &str) -> usize {
 
 /// The field of that key.
 fn field(key: &str) -> &'static Field {
-    FIELDS.iter().find(|field| field.key == key).expect("every key that is read is in the table; a test reads them all")
+    FIELDS
+        .iter()
+        .find(|field| field.key == key)
+        .expect("every key that is read is in the table; a test reads them all")
 }
 
 #[cfg(test)]

@@ -73,14 +73,19 @@ impl Crawl {
     }
 
     /// The same with a clock of the caller's.
-    pub fn open_with_clock(data: &DataDir, spec: CrawlSpec, clock: Arc<dyn Clock>) -> Result<Self, CrawlError> {
+    pub fn open_with_clock(
+        data: &DataDir,
+        spec: CrawlSpec,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, CrawlError> {
         std::fs::create_dir_all(data.path())
             .map_err(|source| CrawlError::Directory { path: data.path().to_owned(), source })?;
         let counters = Arc::new(Counters::default());
         let frontier = Arc::new(FjallFrontier::open(&data.frontier(), spec.frontier.clone(), clock.clone())?);
         let index = Arc::new(Index::open(&data.index(), IndexConfig::default())?);
         let resolver = Arc::new(SystemResolver::new()?);
-        let fetcher = Fetcher::new(spec.fetch.clone(), resolver, Arc::new(DurableRobots(frontier.clone())), clock)?;
+        let fetcher =
+            Fetcher::new(spec.fetch.clone(), resolver, Arc::new(DurableRobots(frontier.clone())), clock)?;
         let seeds: Vec<_> = spec.seeds.iter().cloned().map(LinkCandidate::seed).collect();
         frontier.offer(&seeds)?;
         let committer = Committer::start(index.clone(), frontier.clone(), counters.clone(), &spec.work)

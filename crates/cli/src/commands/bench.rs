@@ -9,7 +9,9 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
 use webloom_pipeline::{DataDir, RawSpec};
-use webloom_testkit::{Fault, FaultRule, Faulty, GeneratedWeb, LogDetail, ServerOptions, Site, WebServer, WebShape};
+use webloom_testkit::{
+    Fault, FaultRule, Faulty, GeneratedWeb, LogDetail, ServerOptions, Site, WebServer, WebShape,
+};
 
 use super::crawl::{Show, crawl};
 use crate::output::wrong_usage;
@@ -55,7 +57,12 @@ struct WebArguments {
 
 impl WebArguments {
     fn web(&self) -> GeneratedWeb {
-        GeneratedWeb::new(WebShape { seed: self.seed, hosts: self.hosts, pages: self.pages, ..WebShape::default() })
+        GeneratedWeb::new(WebShape {
+            seed: self.seed,
+            hosts: self.hosts,
+            pages: self.pages,
+            ..WebShape::default()
+        })
     }
 
     fn site(&self) -> Arc<dyn Site> {
@@ -159,7 +166,11 @@ impl BenchWeb {
         let mut out = std::io::stdout();
         writeln!(out, "{}", server.resolve_rule())?;
         out.flush()?;
-        eprintln!("serving {} from {}; ends when standard input closes", web.seed_url(), server.resolve_rule());
+        eprintln!(
+            "serving {} from {}; ends when standard input closes",
+            web.seed_url(),
+            server.resolve_rule()
+        );
         std::io::copy(&mut std::io::stdin(), &mut std::io::sink())?;
         Ok(())
     }
@@ -221,7 +232,9 @@ impl Usage {
         // Fields 14 and 15, counted behind the command name, which may hold spaces.
         let ticks: u64 = stat
             .rsplit_once(')')
-            .map(|(_, rest)| rest.split_whitespace().skip(11).take(2).filter_map(|field| field.parse::<u64>().ok()).sum())
+            .map(|(_, rest)| {
+                rest.split_whitespace().skip(11).take(2).filter_map(|field| field.parse::<u64>().ok()).sum()
+            })
             .unwrap_or(0);
         Self { peak_rss_bytes: peak_kib << 10, cpu_seconds: ticks as f64 / 100.0 }
     }

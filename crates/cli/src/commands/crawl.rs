@@ -117,14 +117,18 @@ impl CrawlCommand {
             Some(file) => {
                 let text = std::fs::read_to_string(file)
                     .map_err(|error| wrong_usage(format!("cannot read `{}`: {error}", file.display())))?;
-                RawSpec::parse(&text).map_err(|problems| wrong_usage(format!("{}:\n{problems}", file.display())))?
+                RawSpec::parse(&text)
+                    .map_err(|problems| wrong_usage(format!("{}:\n{problems}", file.display())))?
             }
             None => RawSpec::default(),
         };
         self.lay_flags_over(&mut raw)?;
         raw.check().map_err(|problems| {
             let place = file.map(|file| format!("in {} or the flags:\n", file.display())).unwrap_or_default();
-            wrong_usage(format!("the crawl specification has problems {place}{problems}").replace("problems `", "problems:\n`"))
+            wrong_usage(
+                format!("the crawl specification has problems {place}{problems}")
+                    .replace("problems `", "problems:\n`"),
+            )
         })
     }
 
@@ -132,17 +136,29 @@ impl CrawlCommand {
         if !self.seeds.is_empty() {
             raw.set("seeds", self.seeds.clone());
         }
-        for (key, value) in [("scope.max_pages", self.max_pages), ("scope.max_depth", self.max_depth), ("work.connections", self.connections)] {
+        for (key, value) in [
+            ("scope.max_pages", self.max_pages),
+            ("scope.max_depth", self.max_depth),
+            ("work.connections", self.connections),
+        ] {
             if let Some(value) = value {
                 raw.set(key, i64::from(value));
             }
         }
-        for (key, value) in [("politeness.delay", &self.delay), ("scope.within", &self.within), ("politeness.contact", &self.contact)] {
+        for (key, value) in [
+            ("politeness.delay", &self.delay),
+            ("scope.within", &self.within),
+            ("politeness.contact", &self.contact),
+        ] {
             if let Some(value) = value {
                 raw.set(key, value.as_str());
             }
         }
-        for (key, values) in [("scope.include", &self.include), ("scope.exclude", &self.exclude), ("fetch.resolve", &self.resolve)] {
+        for (key, values) in [
+            ("scope.include", &self.include),
+            ("scope.exclude", &self.exclude),
+            ("fetch.resolve", &self.resolve),
+        ] {
             if !values.is_empty() {
                 raw.set(key, values.clone());
             }
@@ -151,7 +167,8 @@ impl CrawlCommand {
             raw.set("fetch.allow_private", true);
         }
         for setting in &self.set {
-            raw.set_from_text(setting).map_err(|message| wrong_usage(format!("--set {setting}: {message}")))?;
+            raw.set_from_text(setting)
+                .map_err(|message| wrong_usage(format!("--set {setting}: {message}")))?;
         }
         Ok(())
     }
@@ -177,10 +194,14 @@ impl Show {
 
 /// Runs a crawl to its end, or until interrupted.
 pub fn crawl(data: &DataDir, spec: CrawlSpec, show: Show) -> anyhow::Result<CrawlReport> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("cannot start the runtime")?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .context("cannot start the runtime")?;
     let written = spec.written();
     let crawl = Arc::new(Crawl::open(data, spec)?);
-    std::fs::write(data.spec(), written).with_context(|| format!("cannot write `{}`", data.spec().display()))?;
+    std::fs::write(data.spec(), written)
+        .with_context(|| format!("cannot write `{}`", data.spec().display()))?;
     let counters = crawl.counters();
     let frontier = crawl.frontier();
     let summary = runtime.block_on(async {
@@ -192,7 +213,8 @@ pub fn crawl(data: &DataDir, spec: CrawlSpec, show: Show) -> anyhow::Result<Craw
                 eprintln!(
                     "{}",
                     match asked {
-                        Stop::Gracefully => "\nfinishing the pages under way; interrupt again to stop at once",
+                        Stop::Gracefully =>
+                            "\nfinishing the pages under way; interrupt again to stop at once",
                         _ => "\nstopping at once; the same command resumes",
                     }
                 );
@@ -273,8 +295,11 @@ impl Meter {
 
     fn picture(&mut self, counters: &Counters, counts: &FrontierCounts) -> String {
         let rates = self.rates(counters);
-        let phases: Vec<String> =
-            Phase::ALL.iter().zip(rates).map(|(phase, rate)| format!("{} {rate:.0}/s", phase.as_str())).collect();
+        let phases: Vec<String> = Phase::ALL
+            .iter()
+            .zip(rates)
+            .map(|(phase, rate)| format!("{} {rate:.0}/s", phase.as_str()))
+            .collect();
         format!(
             "{} pages, {} quads, {}  [{}]\n  {}\n  queue {} on {} hosts; fetching {}, reading {}, committing {}; no page: {}",
             with_commas(counts.indexed),
@@ -293,8 +318,11 @@ impl Meter {
 
     fn line(&mut self, counters: &Counters, counts: &FrontierCounts) -> String {
         let rates = self.rates(counters);
-        let phases: Vec<String> =
-            Phase::ALL.iter().zip(rates).map(|(phase, rate)| format!("{}={rate:.0}/s", phase.as_str())).collect();
+        let phases: Vec<String> = Phase::ALL
+            .iter()
+            .zip(rates)
+            .map(|(phase, rate)| format!("{}={rate:.0}/s", phase.as_str()))
+            .collect();
         format!(
             "{} pages={} queued={} hosts={} {} quads={} no-page: {}",
             clock(counters.elapsed()),
@@ -314,7 +342,8 @@ fn clock(elapsed: Duration) -> String {
 }
 
 fn not_pages(counters: &Counters) -> String {
-    let reasons: Vec<String> = counters.not_pages().iter().map(|(reason, count)| format!("{reason} {count}")).collect();
+    let reasons: Vec<String> =
+        counters.not_pages().iter().map(|(reason, count)| format!("{reason} {count}")).collect();
     if reasons.is_empty() { "none".to_owned() } else { reasons.join(", ") }
 }
 
@@ -382,7 +411,8 @@ impl CrawlReport {
             .iter()
             .map(|phase| {
                 let numbers = counters.phase(*phase);
-                let value = serde_json::json!({"pages": numbers.pages, "busy_seconds": numbers.busy.as_secs_f64()});
+                let value =
+                    serde_json::json!({"pages": numbers.pages, "busy_seconds": numbers.busy.as_secs_f64()});
                 (phase.as_str().to_owned(), value)
             })
             .collect();

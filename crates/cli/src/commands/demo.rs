@@ -1,5 +1,6 @@
 //! `webloom demo`: a small web is served on loopback, crawled, and asked.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -34,7 +35,7 @@ impl Demo {
         let server = WebServer::start_blocking(demo::demo_web(), Default::default())
             .context("cannot serve the demo's web on loopback")?;
         let mut raw = RawSpec::default();
-        raw.set("seeds", demo::demo_seeds().iter().map(ToString::to_string).collect::<Vec<_>>());
+        raw.set("seeds", demo::demo_seeds().to_vec());
         raw.set("scope.within", "anywhere");
         raw.set("politeness.delay", "100ms");
         raw.set("politeness.retry_pause", "500ms");
@@ -44,8 +45,12 @@ impl Demo {
         raw.set("fetch.resolve", vec![server.resolve_rule()]);
         let spec = raw.check()?;
 
-        let hosts = demo::demo_hosts();
-        eprintln!("A web of {} hosts is served on this machine: {}.", hosts.len(), hosts.join(", "));
+        let hosts: BTreeSet<&str> = demo::demo_pages().iter().map(|page| page.host).collect();
+        eprintln!(
+            "A web of {} hosts is served on this machine: {}.",
+            hosts.len(),
+            hosts.into_iter().collect::<Vec<_>>().join(", ")
+        );
         eprintln!("Crawling it, politely, from {} …\n", spec.seeds[0]);
         let report = crawl(&data, spec, Show::for_stderr())?;
         eprint!("{}", report.to_text(data.path()));
@@ -53,7 +58,11 @@ impl Demo {
         let snapshot = IndexReader::open(&data.index())?.snapshot()?;
         let stats = snapshot.stats()?;
         let mut out = std::io::stdout().lock();
-        writeln!(out, "\n{} pages became {} quads over {} terms.", report.summary.counts.indexed, stats.quads, stats.terms)?;
+        writeln!(
+            out,
+            "\n{} pages became {} quads over {} terms.",
+            report.summary.counts.indexed, stats.quads, stats.terms
+        )?;
         for query in demo::demo_queries() {
             writeln!(out, "\n{}\n", query.title)?;
             for line in query.sparql.trim().lines() {
@@ -64,7 +73,11 @@ impl Demo {
         }
         writeln!(out, "\nThe data is in {0}. Go on with:", self.data.display())?;
         writeln!(out, "    webloom search --data {} harbour", self.data.display())?;
-        writeln!(out, "    webloom query --data {} 'SELECT ?type (COUNT(*) AS ?n) {{ ?x a ?type }} GROUP BY ?type ORDER BY DESC(?n)'", self.data.display())?;
+        writeln!(
+            out,
+            "    webloom query --data {} 'SELECT ?type (COUNT(*) AS ?n) {{ ?x a ?type }} GROUP BY ?type ORDER BY DESC(?n)'",
+            self.data.display()
+        )?;
         writeln!(out, "    webloom dump --data {} | less", self.data.display())?;
         Ok(())
     }
@@ -82,7 +95,8 @@ impl Demo {
             }
             for part in [data.index(), data.frontier()] {
                 if part.exists() {
-                    std::fs::remove_dir_all(&part).with_context(|| format!("cannot remove `{}`", part.display()))?;
+                    std::fs::remove_dir_all(&part)
+                        .with_context(|| format!("cannot remove `{}`", part.display()))?;
                 }
             }
         }

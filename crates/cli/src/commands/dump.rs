@@ -45,12 +45,13 @@ impl Dump {
             Format::Nquads => RdfFormat::NQuads,
             Format::Trig => RdfFormat::TriG,
         };
-        let mut writer = RdfSerializer::from_format(format).for_writer(BufWriter::new(std::io::stdout().lock()));
+        let mut writer =
+            RdfSerializer::from_format(format).for_writer(BufWriter::new(std::io::stdout().lock()));
         for quad in snapshot.quads()? {
             let quad = quad?;
-            let is_metadata =
-                matches!(&quad.graph_name, GraphName::NamedNode(name) if name.as_str().starts_with(META_PREFIX));
-            if is_metadata && (self.no_metadata || self.stable && VOLATILE.contains(&quad.predicate.as_ref())) {
+            let is_metadata = matches!(&quad.graph_name, GraphName::NamedNode(name) if name.as_str().starts_with(META_PREFIX));
+            if is_metadata && (self.no_metadata || self.stable && VOLATILE.contains(&quad.predicate.as_ref()))
+            {
                 continue;
             }
             writer.serialize_quad(&quad)?;

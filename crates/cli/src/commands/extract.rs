@@ -93,7 +93,9 @@ impl Extract {
             let syntaxes: BTreeSet<Syntax> = self
                 .only
                 .iter()
-                .map(|name| name.parse().map_err(|unknown: UnknownSyntax| wrong_usage(format!("--only {unknown}"))))
+                .map(|name| {
+                    name.parse().map_err(|unknown: UnknownSyntax| wrong_usage(format!("--only {unknown}")))
+                })
                 .collect::<anyhow::Result<_>>()?;
             config.only = Some(syntaxes);
         }
@@ -140,14 +142,20 @@ impl Extract {
         let resolve = self
             .resolve
             .iter()
-            .map(|rule| rule.parse::<ResolveRule>().map_err(|error| wrong_usage(format!("--resolve {rule}: {error}"))))
+            .map(|rule| {
+                rule.parse::<ResolveRule>().map_err(|error| wrong_usage(format!("--resolve {rule}: {error}")))
+            })
             .collect::<anyhow::Result<_>>()?;
         let config = FetchConfig { allow_private: self.allow_private, resolve, ..FetchConfig::default() };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let followed = runtime.block_on(async {
             let resolver = Arc::new(SystemResolver::new()?);
-            let fetcher =
-                Fetcher::new(config, resolver, Arc::new(MemoryRobotsStore::default()), Arc::new(SystemClock))?;
+            let fetcher = Fetcher::new(
+                config,
+                resolver,
+                Arc::new(MemoryRobotsStore::default()),
+                Arc::new(SystemClock),
+            )?;
             anyhow::Ok(fetcher.fetch_once(&url).await)
         })?;
         match followed.outcome {
@@ -240,7 +248,9 @@ fn file_url(path: &str) -> anyhow::Result<String> {
     let mut url = String::from("file://");
     for byte in absolute.to_string_lossy().bytes() {
         match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'.' | b'_' | b'~' => url.push(char::from(byte)),
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'.' | b'_' | b'~' => {
+                url.push(char::from(byte))
+            }
             other => url.push_str(&format!("%{other:02X}")),
         }
     }
@@ -267,7 +277,10 @@ pub fn read_input(path: &Path) -> anyhow::Result<Input> {
     let mut diagnostics = Vec::new();
     if body.len() as u64 > INPUT_BYTES_MAX {
         body.truncate(INPUT_BYTES_MAX as usize);
-        diagnostics.push(Diagnostic::warning("body-cut", format!("only the first {INPUT_BYTES_MAX} bytes were read")));
+        diagnostics.push(Diagnostic::warning(
+            "body-cut",
+            format!("only the first {INPUT_BYTES_MAX} bytes were read"),
+        ));
     }
     let encoding = match body.as_slice() {
         [0x1f, 0x8b, ..] => "gzip",
@@ -294,9 +307,9 @@ impl ContextSource for MappedContexts {
             .find_map(|(rest, dir)| {
                 let rest = rest.split(['?', '#']).next().unwrap_or_default();
                 // Nothing outside the directory, whatever the IRI says.
-                let inside = Path::new(rest)
-                    .components()
-                    .all(|part| matches!(part, std::path::Component::Normal(_) | std::path::Component::CurDir));
+                let inside = Path::new(rest).components().all(|part| {
+                    matches!(part, std::path::Component::Normal(_) | std::path::Component::CurDir)
+                });
                 let file = if rest.is_empty() { dir.clone() } else { dir.join(rest) };
                 inside.then(|| std::fs::read_to_string(file).ok().map(Arc::from)).flatten()
             })

@@ -1,15 +1,15 @@
 //! `webloom load`: RDF files into the index.
 
-use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::Args;
-use oxrdf::{BlankNode, GraphName, NamedOrBlankNode, Quad, Term};
+use oxrdf::Quad;
 use oxrdfio::{JsonLdProfileSet, RdfFormat, RdfParser};
 use webloom_index::{Batch, Index, IndexConfig, WriteMode};
+use webloom_model::BlankScope;
 use webloom_pipeline::DataDir;
 
 use crate::output::{DataArgument, with_commas, wrong_usage};
@@ -47,9 +47,11 @@ impl Load {
             }
             let mut count = 0;
             let mut batch = Vec::new();
-            let mut blank_nodes = BlankNodes::for_file(file)?;
+            // Named after their file, so that two files' nodes never meet and loading a file twice changes nothing.
+            let path = file.canonicalize().with_context(|| format!("cannot open `{}`", file.display()))?;
+            let mut blank_nodes = BlankScope::new(&path.to_string_lossy());
             for quad in parse(file, format)? {
-                batch.push(blank_nodes.rename(quad?));
+                batch.push(blank_nodes.rename_quad(quad?));
                 count += 1;
                 if batch.len() >= BATCH_QUADS {
                     index.commit(&Batch::from_quads(WriteMode::Add, batch.drain(..)))?;
@@ -85,7 +87,8 @@ fn format_of(file: &Path) -> anyhow::Result<RdfFormat> {
 /// Parses a file as a stream; an error names file and line.
 fn parse(file: &Path, format: RdfFormat) -> anyhow::Result<impl Iterator<Item = anyhow::Result<Quad>>> {
     let name = file.display().to_string();
-    let opened = BufReader::with_capacity(1 << 20, File::open(file).with_context(|| format!("cannot open `{name}`"))?);
+    let opened =
+        BufReader::with_capacity(1 << 20, File::open(file).with_context(|| format!("cannot open `{name}`"))?);
     let plain: Box<dyn Read> = match file.extension().and_then(|extension| extension.to_str()) {
         // A file the user chose, read as a stream: nothing inflates in memory.
         Some("gz") => Box::new(flate2::read::MultiGzDecoder::new(opened)),
@@ -101,40 +104,4 @@ fn parse(file: &Path, format: RdfFormat) -> anyhow::Result<impl Iterator<Item = 
         Ok(quad) => Ok(quad),
         Err(error) => bail!("{name}: {error}; nothing of this file was loaded"),
     }))
-}
-
-/// Names blank nodes after their file and the order they come in, so that two files' nodes never meet and loading a file
-/// twice changes nothing.
-struct BlankNodes {
-    prefix: String,
-    seen: HashMap<BlankNode, u64>,
-}
-
-impl BlankNodes {
-    fn for_file(file: &Path) -> anyhow::Result<Self> {
-        let path = file.canonicalize().with_context(|| format!("cannot open `{}`", file.display()))?;
-        Ok(Self { prefix: webloom_transform::blank_node_scope(&path.to_string_lossy()), seen: HashMap::new() })
-    }
-
-    fn rename(&mut self, quad: Quad) -> Quad {
-        let subject = match quad.subject {
-            NamedOrBlankNode::BlankNode(node) => self.name(node).into(),
-            other => other,
-        };
-        let object = match quad.object {
-            Term::BlankNode(node) => self.name(node).into(),
-            other => other,
-        };
-        let graph_name = match quad.graph_name {
-            GraphName::BlankNode(node) => self.name(node).into(),
-            other => other,
-        };
-        Quad { subject, predicate: quad.predicate, object, graph_name }
-    }
-
-    fn name(&mut self, node: BlankNode) -> BlankNode {
-        let next = self.seen.len() as u64;
-        let number = *self.seen.entry(node).or_insert(next);
-        BlankNode::new_unchecked(format!("{}{number}", self.prefix))
-    }
 }

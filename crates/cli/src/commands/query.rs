@@ -51,14 +51,21 @@ impl Query {
     pub fn run(self) -> anyhow::Result<()> {
         let text = self.text()?;
         let snapshot = self.data.snapshot()?;
-        let options = QueryOptions { time_limit: Some(Duration::from_secs(self.timeout)), ..QueryOptions::default() };
-        print_results(snapshot.query(&text, &options)?, self.results, &mut BufWriter::new(std::io::stdout().lock()))
+        let options =
+            QueryOptions { time_limit: Some(Duration::from_secs(self.timeout)), ..QueryOptions::default() };
+        print_results(
+            snapshot.query(&text, &options)?,
+            self.results,
+            &mut BufWriter::new(std::io::stdout().lock()),
+        )
     }
 
     fn text(&self) -> anyhow::Result<String> {
         if self.query == "-" {
             let mut text = String::new();
-            std::io::stdin().read_to_string(&mut text).context("cannot read the query from standard input")?;
+            std::io::stdin()
+                .read_to_string(&mut text)
+                .context("cannot read the query from standard input")?;
             return Ok(text);
         }
         // A query always has white space or braces in it, a file name that exists is taken for one.
@@ -147,8 +154,9 @@ fn write_table(variables: &[Variable], rows: &[Vec<String>], out: &mut impl Writ
         }
     };
     let header: Vec<String> = variables.iter().map(|variable| variable.as_str().to_owned()).collect();
-    let table: Vec<Vec<String>> =
-        std::iter::once(header).chain(rows.iter().map(|row| row.iter().map(|text| shown(text)).collect())).collect();
+    let table: Vec<Vec<String>> = std::iter::once(header)
+        .chain(rows.iter().map(|row| row.iter().map(|text| shown(text)).collect()))
+        .collect();
     let widths: Vec<usize> = (0..variables.len())
         .map(|column| table.iter().map(|row| row[column].chars().count()).max().unwrap_or(0))
         .collect();
@@ -160,7 +168,11 @@ fn write_table(variables: &[Variable], rows: &[Vec<String>], out: &mut impl Writ
             .collect();
         writeln!(out, "{}", line.join("  ").trim_end())?;
         if number == 0 {
-            writeln!(out, "{}", widths.iter().map(|width| "─".repeat(*width)).collect::<Vec<_>>().join("  "))?;
+            writeln!(
+                out,
+                "{}",
+                widths.iter().map(|width| "─".repeat(*width)).collect::<Vec<_>>().join("  ")
+            )?;
         }
     }
     Ok(())

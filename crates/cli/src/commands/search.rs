@@ -56,7 +56,11 @@ impl Search {
             writeln!(out, "{}", one_line(hit.label.as_deref().unwrap_or("(no label)")))?;
             writeln!(out, "  {}", name(&hit.subject))?;
             if !hit.types.is_empty() {
-                writeln!(out, "  a {}", hit.types.iter().map(NamedNode::as_str).collect::<Vec<_>>().join(", "))?;
+                writeln!(
+                    out,
+                    "  a {}",
+                    hit.types.iter().map(NamedNode::as_str).collect::<Vec<_>>().join(", ")
+                )?;
             }
             if !hit.snippet.text.is_empty() {
                 writeln!(out, "  {}", one_line(&hit.snippet.text))?;

@@ -28,10 +28,14 @@ pub const FIELDS: &[Field] = &[
     field(
         "scope.within",
         "\"domains\"",
-        "How far links are followed: \"domains\" (the seeds' pay-level domains, with their subdomains, and those\n\
-         listed below), \"hosts\" (the seeds' hosts and the domains listed below) or \"anywhere\".",
+        "How far links are followed: \"domains\" (the seeds' pay-level domains, with their subdomains), \"hosts\" (the\n\
+         seeds' hosts) or \"anywhere\".",
     ),
-    field("scope.domains", "[]", "More domains to follow links to, with their subdomains."),
+    field(
+        "scope.domains",
+        "[]",
+        "More domains to follow links to, with their subdomains; with within = \"hosts\", more hosts.",
+    ),
     field(
         "scope.include",
         "[]",
@@ -40,14 +44,24 @@ pub const FIELDS: &[Field] = &[
     field("scope.exclude", "[]", "Regular expressions; a URL that matches one of them is not followed."),
     field(
         "scope.skip_extensions",
-        r#"["7z", "aac", "apk", "avi", "avif", "bin", "bmp", "bz2", "css", "deb", "dmg", "doc", "docx", "eot", "epub", "exe", "flac", "flv", "gif", "gz", "ico", "iso", "jar", "jpeg", "jpg", "js", "m4a", "m4v", "mjs", "mkv", "mov", "mp3", "mp4", "mpeg", "mpg", "msi", "ogg", "ogv", "otf", "pdf", "png", "ppt", "pptx", "ps", "rar", "rpm", "swf", "tar", "tgz", "tif", "tiff", "ttf", "wasm", "wav", "webm", "webp", "wma", "wmv", "woff", "woff2", "xls", "xlsx", "xz", "zip", "zst"]"#,
+        r#"[
+    "7z", "aac", "apk", "avi", "avif", "bin", "bmp", "bz2", "css", "deb", "dll", "dmg", "eot", "epub",
+    "exe", "flac", "flv", "gif", "gz", "heic", "ico", "iso", "jar", "jpeg", "jpg", "js", "m4a", "m4v",
+    "mid", "mjs", "mkv", "mov", "mp3", "mp4", "mpeg", "mpg", "msi", "ogg", "ogv", "otf", "pkg", "png",
+    "psd", "rar", "rpm", "svgz", "swf", "tar", "tgz", "tif", "tiff", "ttf", "wasm", "wav", "weba",
+    "webm", "webp", "wma", "wmv", "woff", "woff2", "xz", "zip", "zst",
+]"#,
         "Links whose path ends in one of these extensions are not followed: they hold no page.",
     ),
     optional("scope.max_depth", "3", "Links followed from a seed. Without it, as many as there are."),
     optional("scope.max_pages", "1000", "Pages indexed in all. Without it, as many as there are."),
     optional("scope.max_pages_per_host", "500", "Pages indexed per host."),
     // Politeness.
-    field("politeness.delay", "\"1s\"", "Pause between two requests to one host, from the end of one to the start of the next."),
+    field(
+        "politeness.delay",
+        "\"1s\"",
+        "Pause between two requests to one host, from the end of one to the start of the next.",
+    ),
     optional(
         "politeness.domain_delay",
         "\"1s\"",
@@ -55,9 +69,17 @@ pub const FIELDS: &[Field] = &[
     ),
     field("politeness.crawl_delay_max", "\"30s\"", "A longer Crawl-delay in robots.txt is cut to this."),
     field("politeness.retry_after_max", "\"1h\"", "A longer Retry-After is cut to this."),
-    field("politeness.retry_pause", "\"30s\"", "Pause before a failed fetch is tried again; doubles with each attempt."),
+    field(
+        "politeness.retry_pause",
+        "\"30s\"",
+        "Pause before a failed fetch is tried again; doubles with each attempt.",
+    ),
     field("politeness.obey_robots", "true", "Obey robots.txt. Switch it off for your own sites only."),
-    field("politeness.obey_nofollow", "true", "Do not follow rel=nofollow links, nor links of pages whose meta robots say nofollow."),
+    field(
+        "politeness.obey_nofollow",
+        "true",
+        "Do not follow rel=nofollow links, nor links of pages whose meta robots say nofollow.",
+    ),
     field("politeness.robots_agent", "\"webloom\"", "The name to look for in robots.txt."),
     optional(
         "politeness.contact",
@@ -86,7 +108,11 @@ pub const FIELDS: &[Field] = &[
     field("fetch.body_timeout", "\"2m\"", "The whole body."),
     // Transform.
     field("transform.html_depth_max", "512", "Elements nested deeper are flattened, as browsers do."),
-    field("transform.html_nodes_max", "1000000", "Elements and texts of one HTML page; the rest of the page is cut."),
+    field(
+        "transform.html_nodes_max",
+        "1000000",
+        "Elements and texts of one HTML page; the rest of the page is cut.",
+    ),
     field("transform.json_depth_max", "100", "Nesting of JSON-LD; what is deeper is not read."),
     field("transform.quads_max", "1000000", "Quads from one page."),
     field("transform.text_bytes_max", "\"256 KiB\"", "Visible text of one page kept for search."),
@@ -102,7 +128,11 @@ SELECT ?link ?anchor WHERE { ?subject rdfs:seeAlso ?link OPTIONAL { ?link rdfs:l
     ),
     field("links.max_per_page", "5000", "Links taken from one page."),
     // Store.
-    field("store.links", "\"all\"", "Which plain HTML links are kept in the graph: \"all\", \"external\" (to other hosts) or \"none\"."),
+    field(
+        "store.links",
+        "\"all\"",
+        "Which plain HTML links are kept in the graph: \"all\", \"external\" (to other hosts) or \"none\".",
+    ),
     // Work.
     field("work.workers", "0", "Threads that read pages; 0 is one per core."),
     field("work.connections", "256", "Requests under way at once, over all hosts."),

@@ -50,16 +50,28 @@ impl<'a> Reader<'a> {
     }
 
     pub(super) fn choice(&mut self, key: &str, choices: &'static [&'static str]) -> &'static str {
-        let expected = format!("one of {}", choices.iter().map(|c| format!("{c:?}")).collect::<Vec<_>>().join(", "));
-        self.required(key, &expected, |value| choices.iter().copied().find(|choice| value.as_str() == Some(choice)))
+        let expected =
+            format!("one of {}", choices.iter().map(|c| format!("{c:?}")).collect::<Vec<_>>().join(", "));
+        self.required(key, &expected, |value| {
+            choices.iter().copied().find(|choice| value.as_str() == Some(choice))
+        })
     }
 
     /// A list of texts, each understood by `parse`; the wrong ones are problems, the others are kept.
-    pub(super) fn parsed_list<T>(&mut self, key: &str, parse: impl Fn(&str) -> Result<T, String>) -> Vec<T> {
-        let values = self.required(key, "a list of texts: [\"…\", \"…\"]", |value| value.as_array().cloned());
+    pub(super) fn parsed_list<T>(
+        &mut self,
+        key: &str,
+        mut parse: impl FnMut(&str) -> Result<T, String>,
+    ) -> Vec<T> {
+        let values =
+            self.required(key, "a list of texts: [\"…\", \"…\"]", |value| value.as_array().cloned());
         let mut parsed = Vec::new();
         for value in values {
-            match value.as_str().ok_or_else(|| format!("`{value}` is not a text in quotes")).and_then(&parse) {
+            match value
+                .as_str()
+                .ok_or_else(|| format!("`{value}` is not a text in quotes"))
+                .and_then(&mut parse)
+            {
                 Ok(item) => parsed.push(item),
                 Err(message) => self.problems.push(SpecProblem { key: key.to_owned(), message }),
             }
@@ -92,9 +104,16 @@ impl<'a> Reader<'a> {
             .expect("every default in the table is valid; a test reads them all")
     }
 
+    /// Adds a problem that is found elsewhere.
+    pub(super) fn report(&mut self, key: &str, message: String) {
+        self.problems.push(SpecProblem { key: key.to_owned(), message });
+    }
+
     fn refuse(&mut self, key: &str, value: &Value, expected: &str) {
-        self.problems
-            .push(SpecProblem { key: key.to_owned(), message: format!("{value} is not valid; write {expected}") });
+        self.problems.push(SpecProblem {
+            key: key.to_owned(),
+            message: format!("{value} is not valid; write {expected}"),
+        });
     }
 }
 
