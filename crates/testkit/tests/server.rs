@@ -221,6 +221,27 @@ fn a_dropped_server_is_gone_at_once_and_its_port_is_free() {
 }
 
 #[tokio::test]
+async fn a_dropped_server_on_a_shared_runtime_is_gone_too() {
+    let site = |_: &Request| Answer::html("x").after(Duration::from_secs(60));
+    let server = WebServer::start(site, ServerOptions::default()).await.unwrap();
+    let (address, log) = (server.addresses()[0], server.log().clone());
+    let client = tokio::task::spawn_blocking(move || {
+        let mut rest = Vec::new();
+        let _ = send(address, "GET / HTTP/1.1\r\nHost: a.example\r\n\r\n").read_to_end(&mut rest);
+        rest
+    });
+    let waiting = log.clone();
+    assert!(
+        tokio::task::spawn_blocking(move || waiting.wait_for_requests(1, Duration::from_secs(5)))
+            .await
+            .unwrap()
+    );
+    drop(server);
+    assert!(client.await.unwrap().is_empty(), "the client was let go without an answer");
+    assert_eq!(log.totals().answers, 1);
+}
+
+#[tokio::test]
 async fn a_graceful_end_lets_the_answer_finish() {
     let site = |_: &Request| Answer::html("done").after(Duration::from_millis(150));
     let server = WebServer::start(site, ServerOptions::default()).await.unwrap();
@@ -251,6 +272,63 @@ fn number_counts_how_often_a_url_was_asked_for() {
         assert_eq!(body_of(&answer).0, expected, "{log:?}");
         assert_eq!(server.log().totals().requests, 3);
     }
+}
+
+#[test]
+fn an_impolite_client_is_caught() {
+    let web = StaticWeb::new()
+        .robots("http://a.example", "User-agent: *\nDisallow: /private/\nCrawl-delay: 0.2")
+        .answer("http://a.example/slow", Answer::html("slow").after(Duration::from_millis(100)))
+        .html("http://a.example/private/1", "secret")
+        .html("http://www.a.example/", "another host of the same domain");
+    let server = WebServer::start_blocking(web, ServerOptions::default()).unwrap();
+    let address = server.addresses()[0];
+    let get = |host: &str, path: &str| {
+        let request = format!(
+            "GET {path} HTTP/1.1\r\nHost: {host}\r\nUser-Agent: brute/1\r\nConnection: close\r\n\r\n"
+        );
+        send(address, &request).read_to_end(&mut Vec::new()).unwrap();
+    };
+    let log = server.log();
+    let sentences = |violations: Vec<webloom_testkit::Violation>| -> Vec<String> {
+        violations.iter().map(ToString::to_string).collect()
+    };
+    let (host_delay, domain_delay) = (Duration::from_millis(60), Duration::from_millis(30));
+
+    log.mark("polite");
+    get("a.example", "/robots.txt");
+    std::thread::sleep(Duration::from_millis(210));
+    get("a.example", "/slow");
+    std::thread::sleep(Duration::from_millis(210));
+    let polite = log.section("polite");
+    assert!(polite.hurried(host_delay, domain_delay, Duration::ZERO).is_empty());
+    assert!(polite.hurried_against_crawl_delay(Duration::from_secs(1), Duration::ZERO).is_empty());
+    assert!(polite.overlapping().is_empty() && polite.robots_violations().is_empty());
+
+    log.mark("brutish");
+    std::thread::scope(|scope| {
+        scope.spawn(|| get("a.example", "/slow"));
+        assert!(log.wait_for_requests(3, Duration::from_secs(5)));
+        get("a.example", "/private/1");
+    });
+    get("www.a.example", "/");
+    let brutish = log.section("brutish");
+    assert_eq!(
+        sentences(brutish.overlapping()),
+        ["two at once: http://a.example/private/1 came before http://a.example/slow had ended"]
+    );
+    assert_eq!(
+        sentences(brutish.robots_violations()),
+        [
+            "robots.txt forbids http://a.example/private/1",
+            "http://www.a.example/ was asked for before robots.txt"
+        ]
+    );
+    let hurried = sentences(brutish.hurried(host_delay, domain_delay, Duration::ZERO));
+    assert_eq!(hurried.iter().filter(|sentence| sentence.starts_with("host")).count(), 1, "{hurried:?}");
+    assert_eq!(hurried.iter().filter(|sentence| sentence.starts_with("domain")).count(), 2, "{hurried:?}");
+    assert_eq!(brutish.hurried_against_crawl_delay(Duration::from_secs(1), Duration::ZERO).len(), 1);
+    assert_eq!(log.fetched_more_than_once(), [("http://a.example/slow".to_owned(), 2)]);
 }
 
 mod tls {
