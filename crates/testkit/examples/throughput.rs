@@ -8,7 +8,7 @@ use std::net::TcpStream;
 use std::thread;
 use std::time::Instant;
 
-use webloom_testkit::{GeneratedWeb, LogDetail, ServerOptions, WebServer, WebShape};
+use webloom_testkit::{GeneratedWeb, LogDetail, Mix, ServerOptions, WebServer, WebShape};
 
 const REQUESTS_PER_CLIENT: u64 = 100_000;
 const CLIENTS: u64 = 2;
@@ -18,7 +18,8 @@ const PIPELINED: u64 = 16;
 #[expect(clippy::print_stdout, reason = "printing is what it is for")]
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     for page_bytes in [200, 4000] {
-        let web = GeneratedWeb::new(WebShape { page_bytes, hosts: 1, pages: 1000, ..WebShape::default() });
+        let shape = WebShape { page_bytes, hosts: 1, pages: 1000, mix: Mix::plain(), ..WebShape::default() };
+        let web = GeneratedWeb::new(shape);
         let options = ServerOptions { log: LogDetail::Counts, ..ServerOptions::default() };
         let server = WebServer::start_blocking(web, options)?;
         let address = server.addresses()[0];
@@ -31,7 +32,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
         let totals = server.log().totals();
         let rate = totals.answers as f64 / start.elapsed().as_secs_f64();
-        println!("{rate:.0} answers/s, {} bytes each on average", totals.body_bytes / totals.answers.max(1));
+        let bytes = totals.body_bytes / totals.answers.max(1);
+        println!("{rate:.0} answers/s, {bytes} bytes each on average, by status {:?}", totals.by_status);
     }
     Ok(())
 }
@@ -45,7 +47,8 @@ fn ask(address: std::net::SocketAddr) -> std::io::Result<()> {
     for batch in 0..REQUESTS_PER_CLIENT / PIPELINED {
         let requests: String = (0..PIPELINED)
             .map(|number| {
-                let page = (batch * PIPELINED + number) % 1000;
+                // Pages have one of several paths by their number; this is one of them.
+                let page = ((batch * PIPELINED + number) * 4 + 2) % 1000;
                 format!("GET /page/{page} HTTP/1.1\r\nHost: site0.example\r\nUser-Agent: throughput\r\n\r\n")
             })
             .collect();

@@ -58,7 +58,19 @@ struct State {
     totals: LogTotals,
     marks: Vec<(String, usize)>,
     robots: RobotsHistory,
-    user_agents: HashSet<Arc<str>>,
+    /// Host names and user agents, each once.
+    names: HashSet<Arc<str>>,
+}
+
+impl State {
+    fn shared(&mut self, name: &str) -> Arc<str> {
+        if let Some(known) = self.names.get(name) {
+            return known.clone();
+        }
+        let fresh: Arc<str> = Arc::from(name);
+        self.names.insert(fresh.clone());
+        fresh
+    }
 }
 
 /// By origin, the rules that were served and when their answer ended, oldest first.
@@ -223,7 +235,7 @@ impl RequestLog {
     }
 
     /// The requests since the mark of that name, up to the next mark; none when there is no such mark.
-    /// A robots.txt served earlier still counts as served.
+    /// A robots.txt served earlier still counts as served; gaps are measured within the section only.
     ///
     /// # Panics
     /// When the log keeps less than [`LogDetail::Everything`].
@@ -320,18 +332,12 @@ impl RequestLog {
         let keeps_all = self.inner.detail == LogDetail::Everything;
         if keeps_all {
             let agent = request.header("user-agent").unwrap_or_default();
-            let user_agent = match state.user_agents.get(agent) {
-                Some(known) => known.clone(),
-                None => {
-                    let fresh: Arc<str> = Arc::from(agent);
-                    state.user_agents.insert(fresh.clone());
-                    fresh
-                }
-            };
+            let user_agent = state.shared(agent);
+            let host = state.shared(&request.host);
             state.records.push(LoggedRequest {
                 number,
                 https: request.https,
-                host: Arc::from(request.host.as_str()),
+                host,
                 port: request.port,
                 path_and_query: Box::from(request.path_and_query.as_str()),
                 method: request.method.clone(),

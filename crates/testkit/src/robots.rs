@@ -147,7 +147,34 @@ fn matches(pattern: &[u8], path: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    /// The same by trying everything.
+    fn matches_slowly(pattern: &[u8], path: &[u8]) -> bool {
+        match pattern {
+            [] => true,
+            [b'$'] => path.is_empty(),
+            [b'*', rest @ ..] => (0..=path.len()).any(|skipped| matches_slowly(rest, &path[skipped..])),
+            [first, rest @ ..] => path.first() == Some(first) && matches_slowly(rest, &path[1..]),
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn matching_agrees_with_trying_everything(pattern in "/[ab*]{0,8}\\$?", path in "/[ab]{0,10}") {
+            prop_assert_eq!(
+                matches(pattern.as_bytes(), path.as_bytes()),
+                matches_slowly(pattern.as_bytes(), path.as_bytes())
+            );
+        }
+
+        #[test]
+        fn no_file_is_a_problem(text in "(?s).{0,200}", path in "/[ -~]{0,20}") {
+            RobotsRules::parse(&text).allows("webloom", &path);
+        }
+    }
 
     #[test]
     fn patterns() {

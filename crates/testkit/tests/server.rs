@@ -7,7 +7,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use webloom_testkit::{Answer, LogDetail, Request, ServerOptions, StaticWeb, WebServer};
+use webloom_testkit::{Answer, LogDetail, Request, RequestLog, ServerOptions, StaticWeb, WebServer};
 
 const HOST: &str = "a.example";
 
@@ -184,12 +184,17 @@ fn two_gigabytes_may_be_left_unread() {
     stream.read_exact(&mut start).unwrap();
     assert!(String::from_utf8_lossy(&start).contains("transfer-encoding: chunked"));
     drop(stream);
+    wait_for_an_answer(server.log());
+    assert!(!server.log().requests().all()[0].complete);
+}
+
+/// The end of a request may be written down a moment after the client has seen it.
+fn wait_for_an_answer(log: &RequestLog) {
     let deadline = Instant::now() + Duration::from_secs(5);
-    while server.log().totals().answers == 0 {
+    while log.totals().answers == 0 {
         assert!(Instant::now() < deadline, "the end of the request was not noticed");
         std::thread::sleep(Duration::from_millis(2));
     }
-    assert!(!server.log().requests().all()[0].complete);
 }
 
 fn resident_kilobytes() -> Option<u64> {
@@ -218,6 +223,27 @@ fn a_dropped_server_is_gone_at_once_and_its_port_is_free() {
     let taken = ServerOptions { port, ..ServerOptions::default() };
     let refused = WebServer::start_blocking(StaticWeb::new(), taken).unwrap_err();
     assert_eq!(refused.to_string(), format!("cannot listen on 127.0.0.1:{port}"));
+}
+
+#[tokio::test]
+async fn a_dropped_server_on_a_shared_runtime_is_gone_too() {
+    let site = |_: &Request| Answer::html("x").after(Duration::from_secs(60));
+    let server = WebServer::start(site, ServerOptions::default()).await.unwrap();
+    let (address, log) = (server.addresses()[0], server.log().clone());
+    let client = tokio::task::spawn_blocking(move || {
+        let mut rest = Vec::new();
+        let _ = send(address, "GET / HTTP/1.1\r\nHost: a.example\r\n\r\n").read_to_end(&mut rest);
+        rest
+    });
+    let waiting = log.clone();
+    assert!(
+        tokio::task::spawn_blocking(move || waiting.wait_for_requests(1, Duration::from_secs(5)))
+            .await
+            .unwrap()
+    );
+    drop(server);
+    assert!(client.await.unwrap().is_empty(), "the client was let go without an answer");
+    wait_for_an_answer(&log);
 }
 
 #[tokio::test]
@@ -251,6 +277,64 @@ fn number_counts_how_often_a_url_was_asked_for() {
         assert_eq!(body_of(&answer).0, expected, "{log:?}");
         assert_eq!(server.log().totals().requests, 3);
     }
+}
+
+#[test]
+fn an_impolite_client_is_caught() {
+    let web = StaticWeb::new()
+        .robots("http://a.example", "User-agent: *\nDisallow: /private/\nCrawl-delay: 0.2")
+        .answer("http://a.example/slow", Answer::html("slow").after(Duration::from_millis(400)))
+        .html("http://a.example/private/1", "secret")
+        .html("http://www.a.example/", "another host of the same domain");
+    let server = WebServer::start_blocking(web, ServerOptions::default()).unwrap();
+    let address = server.addresses()[0];
+    let get = |host: &str, path: &str| {
+        let request = format!(
+            "GET {path} HTTP/1.1\r\nHost: {host}\r\nUser-Agent: brute/1\r\nConnection: close\r\n\r\n"
+        );
+        send(address, &request).read_to_end(&mut Vec::new()).unwrap();
+    };
+    let log = server.log();
+    let sentences = |violations: Vec<webloom_testkit::Violation>| -> Vec<String> {
+        violations.iter().map(ToString::to_string).collect()
+    };
+
+    log.mark("polite");
+    get("a.example", "/robots.txt");
+    std::thread::sleep(Duration::from_millis(210));
+    get("a.example", "/slow");
+    std::thread::sleep(Duration::from_millis(210));
+    let polite = log.section("polite");
+    assert!(
+        polite.hurried(Duration::from_millis(200), Duration::from_millis(100), Duration::ZERO).is_empty()
+    );
+    assert!(polite.hurried_against_crawl_delay(Duration::from_secs(1), Duration::ZERO).is_empty());
+    assert!(polite.overlapping().is_empty() && polite.robots_violations().is_empty());
+
+    log.mark("brutish");
+    std::thread::scope(|scope| {
+        scope.spawn(|| get("a.example", "/slow"));
+        assert!(log.wait_for_requests(3, Duration::from_secs(5)));
+        get("a.example", "/private/1");
+    });
+    get("www.a.example", "/");
+    let brutish = log.section("brutish");
+    assert_eq!(
+        sentences(brutish.overlapping()),
+        ["two at once: http://a.example/private/1 came before http://a.example/slow had ended"]
+    );
+    assert_eq!(
+        sentences(brutish.robots_violations()),
+        [
+            "robots.txt forbids http://a.example/private/1",
+            "http://www.a.example/ was asked for before robots.txt"
+        ]
+    );
+    let hurried = sentences(brutish.hurried(Duration::from_secs(5), Duration::from_secs(5), Duration::ZERO));
+    assert_eq!(hurried.iter().filter(|sentence| sentence.starts_with("host")).count(), 1, "{hurried:?}");
+    assert_eq!(hurried.iter().filter(|sentence| sentence.starts_with("domain")).count(), 2, "{hurried:?}");
+    assert_eq!(brutish.hurried_against_crawl_delay(Duration::from_secs(1), Duration::ZERO).len(), 1);
+    assert_eq!(log.fetched_more_than_once(), [("http://a.example/slow".to_owned(), 2)]);
 }
 
 mod tls {
