@@ -1,0 +1,106 @@
+//! What can go wrong with an index, said so that a person or a caller can act on it.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The index could not do its job.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum IndexError {
+    /// The operating system refused something.
+    #[error("cannot {action} `{}`: {source}", path.display())]
+    Io {
+        /// What was tried: `open`, `write`, `rename`.
+        action: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// There is no index to read here.
+    #[error("there is no index in `{}`", path.display())]
+    Missing {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// Another process is the writer. Readers are not affected.
+    #[error("another process writes to the index in `{}`", path.display())]
+    Locked {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// Written by a newer (or much older) program.
+    #[error("`{}` has format version {found}, this program reads version {known}", path.display())]
+    UnknownVersion {
+        /// The file.
+        path: PathBuf,
+        /// The version it says.
+        found: u32,
+        /// The version this program reads.
+        known: u32,
+    },
+    /// A file does not say what was once written to it.
+    #[error("`{}` is damaged: {reason}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// Which part, and how it shows.
+        reason: String,
+    },
+    /// The full-text index failed.
+    #[error("the text index failed: {0}")]
+    Text(#[from] tantivy::TantivyError),
+    /// The query is not SPARQL.
+    #[error("not a SPARQL query: {0}")]
+    Syntax(#[from] spargebra::SparqlSyntaxError),
+    /// The base IRI of a query is not an IRI.
+    #[error("`{base}` cannot be the base of a query: {reason}")]
+    BaseIri {
+        /// What was given.
+        base: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The query could not be evaluated.
+    #[error("the query failed: {0}")]
+    Evaluation(#[from] spareval::QueryEvaluationError),
+    /// The query took longer than it may.
+    #[error("the query took longer than {limit:?}")]
+    TimeLimit {
+        /// What it may take.
+        limit: Duration,
+    },
+    /// One segment cannot number that many terms.
+    #[error("{terms} terms are more than one segment can hold; commit smaller batches")]
+    TooManyTerms {
+        /// How many there were.
+        terms: u64,
+    },
+    /// An earlier failure left the writer unable to go on; opening the index again heals it.
+    #[error("the index writer stopped after an earlier failure; open the index again")]
+    Stopped,
+}
+
+impl IndexError {
+    pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Io { action, path, source }
+    }
+
+    pub(crate) fn damaged(path: &Path, reason: impl Into<String>) -> Self {
+        Self::Damaged { path: path.to_owned(), reason: reason.into() }
+    }
+
+    /// True when a file named by the manifest is no longer there: the manifest has moved on meanwhile.
+    pub(crate) fn is_vanished_file(&self) -> bool {
+        match self {
+            Self::Io { source, .. } => source.kind() == io::ErrorKind::NotFound,
+            Self::Text(tantivy::TantivyError::OpenReadError(error)) => {
+                matches!(error, tantivy::directory::error::OpenReadError::FileDoesNotExist(_))
+            }
+            Self::Text(tantivy::TantivyError::IoError(error)) => error.kind() == io::ErrorKind::NotFound,
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,315 @@
+//! Scans: from a pattern of term ids to the quads that match, sorted and distinct.
+//!
+//! In: up to four bound ids and a [`GraphFilter`]. Out: [`QuadIds`], read from one order per segment by
+//! one prefix scan each and merged. Segments number terms by the rank of their ids, so the merge compares
+//! ids and equal quads meet. Start at [`Scan::new`].
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::error::IndexError;
+use crate::order::{GRAPH, OBJECT, Order, PREDICATE, SUBJECT};
+use crate::segment::Segment;
+use crate::segment::pack::Row;
+use crate::segment::read::Position;
+use crate::term::TermId;
+use crate::view::{DeadGraphs, SegmentView, View};
+
+/// A quad as ids.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct QuadIds {
+    /// Subject.
+    pub subject: TermId,
+    /// Predicate.
+    pub predicate: TermId,
+    /// Object.
+    pub object: TermId,
+    /// Graph; [`TermId::DEFAULT_GRAPH`] for the default graph.
+    pub graph: TermId,
+}
+
+/// Which graphs a scan sees when its pattern names none, and whether copies of a triple in several count once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum GraphFilter {
+    /// Every graph, the default graph and metadata included.
+    All,
+    /// Every graph that has a name.
+    Named,
+    /// The union of all graphs but metadata: each triple once, with the first graph it is in.
+    UnionWithoutMetadata,
+}
+
+/// How often a running scan looks at the clock, in rows.
+const ROWS_PER_CLOCK_CHECK: u32 = 1024;
+
+/// Subject, predicate, object and graph, each bound or not.
+pub(crate) type IdPattern = [Option<TermId>; 4];
+
+/// The matching quads of a view, in the key order of the scan.
+pub(crate) struct Scan {
+    sources: Vec<Source>,
+    /// Heads of the sources, when there are several.
+    heap: BinaryHeap<Reverse<(Key, usize)>>,
+    started: bool,
+    last: Option<Key>,
+    /// How much of the key must differ from the last for a quad to be new.
+    distinct_columns: usize,
+    /// Place of each part of the quad in the key.
+    places: [usize; 4],
+    deadline: Option<Deadline>,
+    rows_until_check: u32,
+    failed: bool,
+}
+
+/// Ids in the order they are compared in.
+type Key = [TermId; 4];
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Deadline {
+    pub(crate) at: Instant,
+    pub(crate) limit: Duration,
+}
+
+impl Deadline {
+    pub(crate) fn check(&self) -> Result<(), IndexError> {
+        if Instant::now() >= self.at { Err(IndexError::TimeLimit { limit: self.limit }) } else { Ok(()) }
+    }
+}
+
+impl Scan {
+    /// All quads that match, in the order whose prefix the pattern is.
+    pub(crate) fn new(view: &View, pattern: IdPattern, filter: GraphFilter) -> Result<Self, IndexError> {
+        let bound = pattern.map(|id| id.is_some());
+        let order = Order::for_bound(bound[SUBJECT], bound[PREDICATE], bound[OBJECT], bound[GRAPH]);
+        Self::in_order(view, order, pattern, filter)
+    }
+
+    /// All quads that match, in a given order. What is bound must be a prefix of it.
+    pub(crate) fn in_order(
+        view: &View,
+        order: Order,
+        pattern: IdPattern,
+        filter: GraphFilter,
+    ) -> Result<Self, IndexError> {
+        let mut sources = Vec::with_capacity(view.segments.len());
+        for segment in &view.segments {
+            sources.extend(Source::new(segment, order, pattern, filter)?);
+        }
+        let distinct_columns = if filter == GraphFilter::UnionWithoutMetadata { 3 } else { 4 };
+        Ok(Self::over(sources, order.columns(), distinct_columns))
+    }
+
+    /// The union of some graphs: each triple once. What is bound of the pattern must not be the graph.
+    pub(crate) fn union_of(view: &View, pattern: IdPattern, graphs: &[TermId]) -> Result<Self, IndexError> {
+        let bound = pattern.map(|id| id.is_some());
+        let order = Order::for_bound(bound[SUBJECT], bound[PREDICATE], bound[OBJECT], true);
+        let mut sources = Vec::new();
+        for &graph in graphs {
+            let mut pattern = pattern;
+            pattern[GRAPH] = Some(graph);
+            for segment in &view.segments {
+                sources.extend(Source::new(segment, order, pattern, GraphFilter::All)?);
+            }
+        }
+        // Inside each graph rows are sorted by the other columns, so with the graph moved to the end the
+        // sources can be merged, and copies of a triple meet.
+        for source in &mut sources {
+            source.rotated = true;
+        }
+        let [graph, first, second, third] = order.columns();
+        Ok(Self::over(sources, [first, second, third, graph], 3))
+    }
+
+    fn over(sources: Vec<Source>, key_columns: [usize; 4], distinct_columns: usize) -> Self {
+        let mut places = [0; 4];
+        for (place, part) in key_columns.into_iter().enumerate() {
+            places[part] = place;
+        }
+        Self {
+            sources,
+            heap: BinaryHeap::new(),
+            started: false,
+            last: None,
+            distinct_columns,
+            places,
+            deadline: None,
+            rows_until_check: ROWS_PER_CLOCK_CHECK,
+            failed: false,
+        }
+    }
+
+    /// Makes the scan end with an error when the time is over.
+    pub(crate) fn with_deadline(mut self, deadline: Option<Deadline>) -> Self {
+        self.deadline = deadline;
+        self
+    }
+
+    fn advance(&mut self, source: usize) -> Result<Option<Key>, IndexError> {
+        loop {
+            if let Some(deadline) = &self.deadline {
+                self.rows_until_check -= 1;
+                if self.rows_until_check == 0 {
+                    self.rows_until_check = ROWS_PER_CLOCK_CHECK;
+                    deadline.check()?;
+                }
+            }
+            match self.sources[source].step()? {
+                Step::Row(key) => return Ok(Some(key)),
+                Step::Skipped => {}
+                Step::End => return Ok(None),
+            }
+        }
+    }
+
+    fn next_key(&mut self) -> Result<Option<Key>, IndexError> {
+        if self.sources.len() == 1 {
+            return self.advance(0);
+        }
+        if !self.started {
+            self.started = true;
+            for source in 0..self.sources.len() {
+                if let Some(key) = self.advance(source)? {
+                    self.heap.push(Reverse((key, source)));
+                }
+            }
+        }
+        let Some(Reverse((key, source))) = self.heap.pop() else {
+            return Ok(None);
+        };
+        if let Some(next) = self.advance(source)? {
+            self.heap.push(Reverse((next, source)));
+        }
+        Ok(Some(key))
+    }
+
+    fn next_distinct(&mut self) -> Result<Option<QuadIds>, IndexError> {
+        while let Some(key) = self.next_key()? {
+            let columns = self.distinct_columns;
+            if self.last.is_some_and(|last| last[..columns] == key[..columns]) {
+                continue;
+            }
+            self.last = Some(key);
+            return Ok(Some(QuadIds {
+                subject: key[self.places[SUBJECT]],
+                predicate: key[self.places[PREDICATE]],
+                object: key[self.places[OBJECT]],
+                graph: key[self.places[GRAPH]],
+            }));
+        }
+        Ok(None)
+    }
+}
+
+impl Iterator for Scan {
+    type Item = Result<QuadIds, IndexError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.failed {
+            return None;
+        }
+        let next = self.next_distinct();
+        self.failed = next.is_err();
+        next.transpose()
+    }
+}
+
+/// The matching rows of one segment.
+struct Source {
+    segment: Arc<Segment>,
+    dead: Option<Arc<DeadGraphs>>,
+    order: Order,
+    position: Position,
+    prefix: Row,
+    prefix_length: usize,
+    /// Local numbers of graphs that the scan does not see.
+    hidden: Range<u32>,
+    /// Put the first column of the key last.
+    rotated: bool,
+    last: Option<(Row, Key)>,
+}
+
+enum Step {
+    Row(Key),
+    Skipped,
+    End,
+}
+
+impl Source {
+    /// Nothing when the segment cannot hold a match.
+    fn new(
+        view: &SegmentView,
+        order: Order,
+        pattern: IdPattern,
+        filter: GraphFilter,
+    ) -> Result<Option<Self>, IndexError> {
+        let SegmentView { segment, dead } = view;
+        let mut prefix = [0; 4];
+        let mut prefix_length = 0;
+        let columns = order.permute(pattern);
+        for id in columns.iter().map_while(|id| *id) {
+            let Some(local) = segment.find(id) else {
+                return Ok(None);
+            };
+            prefix[prefix_length] = local;
+            prefix_length += 1;
+        }
+        debug_assert!(columns[prefix_length..].iter().all(Option::is_none), "what is bound is a prefix");
+        if pattern[GRAPH].is_some()
+            && let Some(dead) = dead
+            && dead.contains(prefix[order.graph_column()])
+        {
+            return Ok(None);
+        }
+        let hidden = match filter {
+            GraphFilter::All => 0..0,
+            // The default graph has the smallest id there is.
+            GraphFilter::Named if segment.find(TermId::DEFAULT_GRAPH).is_some() => 0..1,
+            GraphFilter::Named => 0..0,
+            GraphFilter::UnionWithoutMetadata => segment.metadata_range(),
+        };
+        let position = segment.seek(order, &prefix[..prefix_length])?;
+        Ok(Some(Self {
+            segment: Arc::clone(segment),
+            dead: dead.clone(),
+            order,
+            position,
+            prefix,
+            prefix_length,
+            hidden,
+            rotated: false,
+            last: None,
+        }))
+    }
+
+    fn step(&mut self) -> Result<Step, IndexError> {
+        let Some(row) = self.segment.next_row(self.order, &mut self.position)? else {
+            return Ok(Step::End);
+        };
+        if row[..self.prefix_length] != self.prefix[..self.prefix_length] {
+            return Ok(Step::End);
+        }
+        let graph = row[self.order.graph_column()];
+        if self.hidden.contains(&graph) || self.dead.as_ref().is_some_and(|dead| dead.contains(graph)) {
+            return Ok(Step::Skipped);
+        }
+        let mut key = [TermId::DEFAULT_GRAPH; 4];
+        for column in 0..4 {
+            // Neighbouring rows share most of their numbers, so most ids need not be read again.
+            key[column] = match &self.last {
+                Some((last_row, last_key)) if last_row[column] == row[column] => last_key[column],
+                _ => self
+                    .segment
+                    .term_id(row[column])
+                    .ok_or_else(|| self.segment.damaged("a row names a term that does not exist"))?,
+            };
+        }
+        self.last = Some((row, key));
+        if self.rotated {
+            key.rotate_left(1);
+        }
+        Ok(Step::Row(key))
+    }
+}
