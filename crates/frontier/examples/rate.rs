@@ -43,18 +43,18 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         })
     };
     for name in ["offers (new)", "offers (seen)"] {
-        let mut spent = Duration::ZERO;
+        let mut spent = Spent::default();
         for batch in 0..urls.div_ceil(OFFER_BATCH) {
             let numbers = batch * OFFER_BATCH..((batch + 1) * OFFER_BATCH).min(urls);
             let candidates = numbers.map(candidate).collect::<Result<Vec<_>, _>>()?;
-            let begin = Instant::now();
+            let watch = Watch::start();
             frontier.offer(&candidates)?;
-            spent += begin.elapsed();
+            spent.add(&watch);
         }
-        report(name, urls, spent);
+        spent.report(name, urls);
     }
 
-    let begin = Instant::now();
+    let watch = Watch::start();
     let mut settled = 0;
     while settled < urls / 5 {
         let LeaseAnswer::Leased(leases) = frontier.lease(SETTLE_BATCH)? else { break };
@@ -66,7 +66,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         };
         frontier.settle(leases.iter().map(end).collect())?;
     }
-    report("lease and settle", settled, begin.elapsed());
+    let mut spent = Spent::default();
+    spent.add(&watch);
+    spent.report("lease and settle", settled);
     println!("{:?}", frontier.counts());
 
     let begin = Instant::now();
@@ -78,6 +80,44 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-fn report(name: &str, count: usize, spent: Duration) {
-    println!("{name}: {count} in {spent:.2?}, {:.0}/s", count as f64 / spent.as_secs_f64());
+/// Time by the wall, and time this thread was really running: on a busy machine only that one tells.
+struct Watch {
+    wall: Instant,
+    running: Duration,
+}
+
+#[derive(Default)]
+struct Spent {
+    wall: Duration,
+    running: Duration,
+}
+
+impl Watch {
+    fn start() -> Self {
+        Self { wall: Instant::now(), running: running() }
+    }
+}
+
+impl Spent {
+    fn add(&mut self, watch: &Watch) {
+        self.wall += watch.wall.elapsed();
+        self.running += running().saturating_sub(watch.running);
+    }
+
+    fn report(&self, name: &str, count: usize) {
+        let rate = |spent: Duration| count as f64 / spent.as_secs_f64();
+        let Self { wall, running } = *self;
+        print!("{name}: {count} in {wall:.2?}, {:.0}/s", rate(wall));
+        // Only Linux tells.
+        if !running.is_zero() {
+            print!("; running {running:.2?}, {:.0}/s", rate(running));
+        }
+        println!();
+    }
+}
+
+fn running() -> Duration {
+    let stat = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    let nanoseconds = stat.split(' ').next().and_then(|number| number.parse().ok());
+    Duration::from_nanos(nanoseconds.unwrap_or(0))
 }

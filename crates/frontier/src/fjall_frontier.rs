@@ -13,7 +13,7 @@
 //! queue's next entries, so that leasing and the ends of requests do not wait for the disk's arm.
 //! Whoever takes both takes `writer` first. Start at [`FjallFrontier::open`].
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -42,6 +42,11 @@ const COUNTERS_KEY: &str = "counters";
 const RETRIES_PER_WRITE: usize = 1000;
 /// Blocks of the store kept in memory.
 const CACHE_BYTES: u64 = 64 * 1024 * 1024;
+/// Writes held in memory per keyspace before they become a table. After a kill this much is read back
+/// from the journal, so it is a part of the time that opening takes.
+const MEMTABLE_BYTES: u64 = 16 * 1024 * 1024;
+/// Bytes of journal, at most; also read back after a kill.
+const JOURNAL_BYTES_MAX: u64 = 128 * 1024 * 1024;
 /// Longest key the store takes, less our prefix.
 const KEY_BYTES_MAX: usize = 60_000;
 
@@ -273,7 +278,7 @@ impl Frontier for FjallFrontier {
         let now = self.clock.now();
         let writer = &mut *self.writer.lock();
         let mut change = Change::new(&self.store, writer);
-        change.offer(&self.store, &self.config, candidates)?;
+        change.offer(&self.store, &self.config, candidates.iter())?;
         self.commit(change, writer, PersistMode::SyncData, now)
     }
 
@@ -321,9 +326,8 @@ impl Frontier for FjallFrontier {
             change.settle(&self.store, &self.config, self.anchor, ending, kind, now)?;
         }
         // The links of a lease that is unknown by now are links all the same.
-        for settlement in &settlements {
-            change.offer(&self.store, &self.config, &settlement.links)?;
-        }
+        let links = settlements.iter().flat_map(|settlement| &settlement.links);
+        change.offer(&self.store, &self.config, links)?;
         self.commit(change, writer, PersistMode::SyncData, now)
     }
 
@@ -350,8 +354,6 @@ struct Change<'a> {
     indexed: u64,
     no_page: u64,
     hosts: HashMap<String, HostShift>,
-    /// URLs of `fresh`: the store does not show them before the batch is written.
-    offered: HashSet<&'a str>,
     fresh: Vec<(Place, &'a LinkCandidate)>,
     endings: Vec<(Ending, SettlementKind, Option<Instant>)>,
     retries: Vec<(Place, Entry)>,
@@ -374,35 +376,61 @@ impl<'a> Change<'a> {
             indexed: 0,
             no_page: 0,
             hosts: HashMap::new(),
-            offered: HashSet::new(),
             fresh: Vec::new(),
             endings: Vec::new(),
             retries: Vec::new(),
         }
     }
 
+    /// Queues what is new among the candidates, numbered in the order they come.
     fn offer(
         &mut self,
         store: &Store,
         config: &FrontierConfig,
-        candidates: &'a [LinkCandidate],
+        candidates: impl Iterator<Item = &'a LinkCandidate>,
     ) -> Result<(), FrontierError> {
+        let mut offered = Vec::new();
         for candidate in candidates {
-            let url = candidate.url.as_str();
             if config.depth_max.is_some_and(|depth| candidate.depth > depth) {
                 self.summary.too_deep += 1;
-            } else if self.offered.contains(url) || store.urls.contains_key(url).map_err(store_error)? {
-                self.summary.seen += 1;
             } else {
-                let host = candidate.url.host();
-                let place = self.next_place(candidate.depth);
-                self.insert_queued(store, url, host, place, encode_entry(candidate, 0)?)?;
-                self.shift_host(host, |shift| shift.queued += 1);
-                self.offered.insert(url);
-                self.fresh.push((place, candidate));
-                self.summary.new += 1;
+                offered.push((candidate, None));
             }
         }
+        // The store is asked and written in the order of its keys: neighbours share the way to their
+        // place, which is most of the cost. It also brings doubles together, the first in front.
+        let mut by_url: Vec<usize> = (0..offered.len()).collect();
+        by_url.sort_by_key(|&index| offered[index].0.url.as_str());
+        let mut before = None;
+        by_url.retain(|&index| {
+            let url = offered[index].0.url.as_str();
+            before.replace(url) != Some(url)
+        });
+        let mut seen = Ok(());
+        by_url.retain(|&index| match store.urls.contains_key(offered[index].0.url.as_str()) {
+            Ok(known) => !known,
+            Err(error) => {
+                seen = Err(store_error(error));
+                false
+            }
+        });
+        seen?;
+        let mut new: Vec<usize> = by_url.clone();
+        new.sort_unstable();
+        for index in new {
+            let place = self.next_place(offered[index].0.depth);
+            offered[index].1 = Some(place);
+            self.fresh.push((place, offered[index].0));
+        }
+        for index in by_url {
+            let (candidate, Some(place)) = offered[index] else { continue };
+            let host = candidate.url.host();
+            self.insert_queued(store, candidate.url.as_str(), host, place, encode_entry(candidate, 0)?)?;
+            self.shift_host(host, |shift| shift.queued += 1);
+        }
+        let new = self.fresh.len() as u64;
+        self.summary.new += new;
+        self.summary.seen += offered.len() as u64 - new;
         Ok(())
     }
 
@@ -514,13 +542,13 @@ impl<'a> Change<'a> {
 
 impl Store {
     fn open(path: &Path) -> Result<Self, FrontierError> {
-        let database =
-            Database::builder(path).cache_size(CACHE_BYTES).open().map_err(|error| match error {
-                fjall::Error::Locked => FrontierError::Locked { path: path.display().to_string() },
-                other => store_error(other),
-            })?;
-        let keyspace =
-            |name: &str| database.keyspace(name, KeyspaceCreateOptions::default).map_err(store_error);
+        let builder = Database::builder(path).cache_size(CACHE_BYTES).max_journaling_size(JOURNAL_BYTES_MAX);
+        let database = builder.open().map_err(|error| match error {
+            fjall::Error::Locked => FrontierError::Locked { path: path.display().to_string() },
+            other => store_error(other),
+        })?;
+        let options = || KeyspaceCreateOptions::default().max_memtable_size(MEMTABLE_BYTES);
+        let keyspace = |name: &str| database.keyspace(name, options).map_err(store_error);
         // Nothing else is looked at, nor created, before the format is known.
         let meta = keyspace("meta")?;
         match meta.get(FORMAT_KEY).map_err(store_error)? {

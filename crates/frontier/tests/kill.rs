@@ -3,6 +3,8 @@
 //! The test runs itself again as a child process that crawls an endless imaginary web and prints a line
 //! for everything a call has returned from. The parent kills it, opens the directory, and compares.
 
+#![expect(clippy::unwrap_used, reason = "a test may stop where something is wrong")]
+
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
