@@ -67,15 +67,25 @@ pub(crate) async fn read_body(
     let mut wire = WireBody::new(incoming, limits.wire_bytes_max, limits.idle_timeout);
     let Collected { mut bytes, stop, permit } =
         collect(&mut wire, &encodings, limits, large_bodies, &mut diagnostics).await?;
-    // A finished decoder may leave the end of the transfer unread, which is what makes the connection reusable.
-    if matches!(stop, Stop::End) {
-        wire.discard_rest().await;
-    }
     let wire_bytes = wire.bytes();
-    let complete = matches!(wire.end, Some(WireEnd::Complete));
+    let end = match wire.end.take() {
+        Some(end) => end,
+        // The decoders were content before the transfer ended. What follows does not count any more, but read to its end it
+        // makes the connection reusable.
+        None => {
+            if matches!(stop, Stop::End) {
+                wire.discard_rest().await;
+            }
+            wire.end.take().map_or(WireEnd::Unread, |end| match end {
+                WireEnd::Complete => WireEnd::Complete,
+                _ => WireEnd::Unread,
+            })
+        }
+    };
+    let complete = matches!(end, WireEnd::Complete);
     let mut ended_early = false;
-    match (wire.end, stop) {
-        (Some(WireEnd::Idle), Stop::End | Stop::Broken(_)) => {
+    match (end, stop) {
+        (WireEnd::Idle, Stop::End | Stop::Broken(_)) => {
             return Err(FetchError::Timeout { step: "body", limit: limits.idle_timeout });
         }
         (_, Stop::Cut) => {
@@ -86,10 +96,10 @@ pub(crate) async fn read_body(
             "compression-ratio",
             format!("the body expands more than {} times and was cut", limits.ratio_max),
         )),
-        (Some(WireEnd::Cut), _) => {
+        (WireEnd::Cut, _) => {
             diagnostics.push(decode::cut_diagnostic("transferred", limits.wire_bytes_max));
         }
-        (Some(WireEnd::Early(reason)), _) => {
+        (WireEnd::Early(reason), _) => {
             if bytes.is_empty() {
                 return Err(FetchError::Protocol { reason: format!("the body breaks off: {reason}") });
             }
@@ -97,10 +107,10 @@ pub(crate) async fn read_body(
             let message = format!("the transfer broke off after {wire_bytes} bytes: {reason}");
             diagnostics.push(Diagnostic::warning("body-ended-early", message));
         }
-        (Some(WireEnd::Complete) | None, Stop::Broken(error)) => {
+        (WireEnd::Complete | WireEnd::Unread, Stop::Broken(error)) => {
             diagnostics.push(decode::broken_diagnostic(&error));
         }
-        (Some(WireEnd::Complete) | None, Stop::End) => {}
+        (WireEnd::Complete | WireEnd::Unread, Stop::End) => {}
     }
     // Growth by doubling may have left as much again unused, and pages wait in queues.
     if bytes.capacity() - bytes.len() > bytes.len() / 4 {
@@ -211,6 +221,8 @@ enum WireEnd {
     Early(String),
     /// In silence.
     Idle,
+    /// Not at all: we stopped reading first.
+    Unread,
 }
 
 /// The body on the wire as a reader that never fails: however the transfer ends, the reader just ends,

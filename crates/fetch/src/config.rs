@@ -28,7 +28,7 @@ pub struct FetchConfig {
 
     /// Whether robots.txt is obeyed. Switched off for tests and for one's own sites only.
     pub obey_robots: bool,
-    /// How long a robots.txt that was found, or found missing, is believed.
+    /// How long a robots.txt that was found, or found missing, is believed. A minute at least.
     pub robots_fresh: Duration,
     /// How long a robots.txt that could not be had is not asked for again. Shorter than the frontier's first
     /// retry pause, so that a URL tried again is really tried again.

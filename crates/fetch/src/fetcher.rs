@@ -6,7 +6,7 @@
 //! [`Fetcher::fetch`].
 
 use std::fmt;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -41,6 +41,9 @@ const ACCEPT_PAGES: &str = "text/html, application/xhtml+xml, text/turtle;q=0.9,
     application/xml;q=0.8, text/xml;q=0.8, application/json;q=0.7, */*;q=0.5";
 const ACCEPT_ROBOTS: &str = "text/plain, */*;q=0.5";
 const ACCEPT_ENCODINGS: &str = "gzip, br, zstd, deflate";
+
+/// A robots.txt must stay fresh until the page it was fetched for has its turn.
+const ROBOTS_FRESH_MIN: Duration = Duration::from_secs(60);
 
 /// Fetches pages politely. Made for many tasks at once; cheap to share in an [`Arc`].
 ///
@@ -87,6 +90,10 @@ impl Fetcher {
         }
         if config.robots_agent.trim().is_empty() {
             return Err(FetchSetupError::Setting { setting: "robots_agent", value: "empty" });
+        }
+        // A robots.txt that is stale when the page's turn comes would be asked for for ever.
+        if config.robots_fresh < ROBOTS_FRESH_MIN {
+            return Err(FetchSetupError::Setting { setting: "robots_fresh", value: "less than a minute" });
         }
         let counters = Arc::new(Counters::default());
         Ok(Self {
@@ -154,8 +161,8 @@ impl Fetcher {
                     return Followed { outcome, url, redirects };
                 }
             }
-            let wished = hint.crawl_delay.unwrap_or_default().min(self.config.follow_delay_max);
-            sleep(wished.max(self.config.follow_delay)).await;
+            let wished = hint.crawl_delay.unwrap_or_default().max(self.config.follow_delay);
+            sleep(wished.min(self.config.follow_delay_max).min(ROBOTS_FRESH_MIN / 2)).await;
         }
     }
 
@@ -443,8 +450,7 @@ impl Fetcher {
         Ok(connection)
     }
 
-    /// The addresses of the URL's host that may be connected to, IPv4 first: it is what every crawler's
-    /// machine has.
+    /// The addresses of the URL's host that may be connected to.
     async fn addresses(&self, url: &PageUrl) -> Result<Vec<SocketAddr>, Failure> {
         let limit = self.config.resolve_timeout;
         let resolved = timeout(limit, self.resolver.resolve(url.host(), url.port()))
@@ -453,19 +459,10 @@ impl Fetcher {
             .map_err(|error| {
                 Failure::untouched(FetchError::Dns { host: url.host().to_owned(), reason: error.reason })
             })?;
-        let mut allowed: Vec<SocketAddr> = resolved
-            .iter()
-            .copied()
-            .filter(|socket| self.config.allow_private || address::is_public(socket.ip()))
-            .collect();
-        allowed.sort_by_key(SocketAddr::is_ipv6);
-        match resolved.first() {
-            Some(first) if allowed.is_empty() => Err(Failure {
-                outcome: FetchOutcome::NotFetched(NotFetched::PrivateAddress { address: first.ip() }),
-                untouched: true,
-            }),
-            _ => Ok(allowed),
-        }
+        allowed_addresses(&resolved, self.config.allow_private).map_err(|address| Failure {
+            outcome: FetchOutcome::NotFetched(NotFetched::PrivateAddress { address }),
+            untouched: true,
+        })
     }
 
     fn body_limits(&self, wire_bytes_max: u64, bytes_max: u64) -> BodyLimits {
@@ -550,6 +547,18 @@ impl Failure {
     }
 }
 
+/// The addresses that may be connected to, IPv4 first, which is what every machine has; or one that may not,
+/// when that is all there are.
+fn allowed_addresses(resolved: &[SocketAddr], allow_private: bool) -> Result<Vec<SocketAddr>, IpAddr> {
+    let may_connect = |socket: &SocketAddr| allow_private || address::is_public(socket.ip());
+    let mut allowed: Vec<SocketAddr> = resolved.iter().copied().filter(may_connect).collect();
+    allowed.sort_by_key(SocketAddr::is_ipv6);
+    match resolved.first() {
+        Some(first) if allowed.is_empty() => Err(first.ip()),
+        _ => Ok(allowed),
+    }
+}
+
 /// The fields that are the same in every request.
 fn request_headers(config: &FetchConfig, accept: &'static str) -> Result<HeaderMap, FetchSetupError> {
     let checked = |setting: &'static str, value: &str| {
@@ -598,5 +607,39 @@ fn version_name(version: Version) -> &'static str {
         Version::HTTP_2 => "HTTP/2.0",
         Version::HTTP_3 => "HTTP/3.0",
         _ => "HTTP/1.1",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_mixed_addresses_only_the_public_are_used() {
+        let sockets = |texts: &[&str]| -> Vec<SocketAddr> {
+            texts.iter().map(|text| SocketAddr::new(text.parse().unwrap(), 80)).collect()
+        };
+        for (resolved, allowed) in [
+            (&["8.8.8.8"][..], Ok(&["8.8.8.8"][..])),
+            (&["127.0.0.1", "8.8.8.8", "10.0.0.1"], Ok(&["8.8.8.8"])),
+            (&["2606:4700::1111", "::1", "8.8.8.8"], Ok(&["8.8.8.8", "2606:4700::1111"])),
+            (&["10.0.0.1", "::1"], Err("10.0.0.1")),
+            (&["::ffff:10.0.0.1"], Err("::ffff:10.0.0.1")),
+        ] {
+            assert_eq!(
+                allowed_addresses(&sockets(resolved), false),
+                allowed.map(sockets).map_err(|text| text.parse().unwrap()),
+                "{resolved:?}"
+            );
+            assert_eq!(allowed_addresses(&sockets(resolved), true).unwrap().len(), resolved.len());
+        }
+    }
+
+    #[test]
+    fn a_fetcher_is_shared_among_tasks() {
+        fn shared<T: Send + Sync>() {}
+        fn sent<T: Send>(_: impl FnOnce(&'static Fetcher, &'static Lease) -> T) {}
+        shared::<Fetcher>();
+        sent(Fetcher::fetch);
     }
 }

@@ -72,7 +72,7 @@ pub(crate) fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duratio
 mod tests {
     use super::*;
 
-    fn headers(name: HeaderName, values: &[&[u8]]) -> HeaderMap {
+    fn headers(name: &HeaderName, values: &[&[u8]]) -> HeaderMap {
         values.iter().map(|value| (name.clone(), HeaderValue::from_bytes(value).unwrap())).collect()
     }
 
@@ -101,7 +101,7 @@ mod tests {
             (&[b"http://"], Err("is not a URL")),
             (&[b"http://[::1"], Err("is not a URL")),
         ] {
-            let target = redirect_target(&url, &headers(LOCATION, locations));
+            let target = redirect_target(&url, &headers(&LOCATION, locations));
             match (target, expected) {
                 (Ok(target), Ok(expected)) => assert_eq!(target.as_str(), expected),
                 (Err(reason), Err(expected)) => assert!(reason.contains(expected), "{reason}"),
@@ -127,7 +127,7 @@ mod tests {
             ("soon", None),
             ("1.5", None),
         ] {
-            let found = retry_after(&headers(RETRY_AFTER, &[value.as_bytes()]), now);
+            let found = retry_after(&headers(&RETRY_AFTER, &[value.as_bytes()]), now);
             assert_eq!(found, expected.map(Duration::from_secs), "{value}");
         }
         assert_eq!(retry_after(&HeaderMap::new(), now), None);

@@ -16,6 +16,7 @@ use futures_util::future::BoxFuture;
 use hickory_resolver::TokioResolver;
 use hickory_resolver::config::{LookupIpStrategy, ResolverConfig};
 use hickory_resolver::net::runtime::TokioRuntimeProvider;
+use hickory_resolver::proto::rr::Name;
 
 use crate::FetchSetupError;
 
@@ -88,15 +89,23 @@ impl Resolve for SystemResolver {
         port: u16,
     ) -> BoxFuture<'a, Result<Vec<SocketAddr>, ResolveError>> {
         async move {
+            // Label by label, because names with underscores and leading hyphens are no host names by the book
+            // and websites by the thousand.
+            let bare = host.strip_suffix('.').unwrap_or(host);
+            let mut name = Name::from_labels(bare.split('.').map(str::as_bytes))
+                .map_err(|error| ResolveError { reason: error.to_string() })?;
             // A name with dots is meant as it stands. Search domains would turn a dead link into a
             // question about the local network, and a wildcard there into an answer.
-            let absolute =
-                if host.contains('.') && !host.ends_with('.') { format!("{host}.") } else { host.to_owned() };
-            let found = self
-                .resolver
-                .lookup_ip(absolute)
-                .await
-                .map_err(|error| ResolveError { reason: error.to_string() })?;
+            name.set_fqdn(host.contains('.'));
+            let found = self.resolver.lookup_ip(name).await.map_err(|error| ResolveError {
+                reason: if error.is_nx_domain() {
+                    "there is no such name".to_owned()
+                } else if error.is_no_records_found() {
+                    "the name has no address".to_owned()
+                } else {
+                    error.to_string()
+                },
+            })?;
             Ok(found.iter().map(|address| SocketAddr::new(address, port)).collect())
         }
         .boxed()
@@ -268,6 +277,19 @@ mod tests {
         let addresses = SystemResolver::new().unwrap().resolve("localhost", 81).await.unwrap();
         assert!(addresses.iter().any(|address| address.to_string() == "127.0.0.1:81"), "{addresses:?}");
         assert!(addresses.iter().all(|address| address.ip().is_loopback()), "{addresses:?}");
+    }
+
+    #[tokio::test]
+    async fn unusual_names_are_asked_about() {
+        let resolver = SystemResolver::new().unwrap();
+        // Nobody answers for `.invalid`, but all of them get as far as being asked about.
+        for host in ["my_shop.invalid", "_.invalid", "-dash-.invalid", "nowhere.invalid."] {
+            let reason = resolver.resolve(host, 80).await.unwrap_err().reason;
+            assert_eq!(reason, "there is no such name", "{host}");
+        }
+        for host in ["", ".", "a..invalid", &format!("{}.invalid", "a".repeat(64))] {
+            assert!(resolver.resolve(host, 80).await.is_err(), "{host}");
+        }
     }
 
     #[tokio::test]

@@ -10,9 +10,9 @@ pub struct FetchStats {
     pub requests: u64,
     /// Of these, for robots.txt.
     pub robots_requests: u64,
-    /// Bytes of body that crossed the wire.
+    /// Bytes on the wire of the bodies that were kept.
     pub wire_bytes: u64,
-    /// Bytes of body after decompression.
+    /// Bytes of these after decompression.
     pub body_bytes: u64,
     /// Connections made.
     pub connections_made: u64,

@@ -1,0 +1,10 @@
+//! The fetcher through its front door, against servers on loopback whose every byte is scripted.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot be set up should stop right there")]
+
+mod bodies;
+mod connections;
+mod heads;
+mod robots;
+mod site;
+mod tls;

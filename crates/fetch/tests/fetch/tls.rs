@@ -1,0 +1,224 @@
+//! TLS and HTTP/2, with certificates made on the spot.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body_util::{BodyExt, Full, combinators::BoxBody};
+use hyper::body::{Body, Frame, Incoming};
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls;
+use webloom_fetch::{FetchConfig, Fetcher, MemoryRobotsStore, SystemResolver};
+use webloom_model::SystemClock;
+
+use crate::site::{codes, fetch, fetch_hinted, fetch_page, quick_config};
+
+struct SecureSite {
+    address: SocketAddr,
+    certificate_pem: Vec<u8>,
+    connections: Arc<AtomicUsize>,
+}
+
+/// A body that never ends.
+struct Endless;
+
+impl Body for Endless {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(&[b'x'; 8000])))))
+    }
+}
+
+async fn respond(request: Request<Incoming>) -> Result<Response<BoxBody<Bytes, Infallible>>, Infallible> {
+    let text = |text: String| Full::new(Bytes::from(text)).boxed();
+    let header = |name: &str| request.headers().get(name).map(|value| value.to_str().unwrap().to_owned());
+    Ok(match request.uri().path() {
+        "/endless" => Response::new(Endless.boxed()),
+        "/flood" => {
+            let mut response = Response::new(text(String::new()));
+            for number in 0..200 {
+                let name: http::HeaderName = format!("x-flood-{number}").parse().unwrap();
+                response.headers_mut().insert(name, "y".repeat(1000).parse().unwrap());
+            }
+            response
+        }
+        "/moved" => {
+            Response::builder().status(301).header("location", "/").body(text("moved".into())).unwrap()
+        }
+        _ => {
+            let authority = request.uri().authority().map(ToString::to_string).or(header("host"));
+            Response::new(text(format!("{} {}", authority.unwrap(), header("user-agent").unwrap())))
+        }
+    })
+}
+
+impl SecureSite {
+    async fn start(name: &str, protocols: &[&[u8]]) -> Self {
+        let made = rcgen::generate_simple_self_signed(vec![name.to_owned()]).unwrap();
+        let key = rustls::pki_types::PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
+        let mut config =
+            rustls::ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+                .with_safe_default_protocol_versions()
+                .unwrap()
+                .with_no_client_auth()
+                .with_single_cert(vec![made.cert.der().clone()], key)
+                .unwrap();
+        config.alpn_protocols = protocols.iter().map(|protocol| protocol.to_vec()).collect();
+        let acceptor = TlsAcceptor::from(Arc::new(config));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let site = Self {
+            address: listener.local_addr().unwrap(),
+            certificate_pem: made.cert.pem().into_bytes(),
+            connections: Arc::default(),
+        };
+        let connections = Arc::clone(&site.connections);
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                connections.fetch_add(1, Ordering::SeqCst);
+                let acceptor = acceptor.clone();
+                tokio::spawn(async move {
+                    let Ok(stream) = acceptor.accept(stream).await else { return };
+                    let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
+                    let (io, service) = (TokioIo::new(stream), service_fn(respond));
+                    if is_http2 {
+                        let server = hyper::server::conn::http2::Builder::new(TokioExecutor::new());
+                        let _ = server.serve_connection(io, service).await;
+                    } else {
+                        let _ =
+                            hyper::server::conn::http1::Builder::new().serve_connection(io, service).await;
+                    }
+                });
+            }
+        });
+        site
+    }
+
+    fn fetcher(&self, change: impl FnOnce(&mut FetchConfig)) -> Fetcher {
+        let mut config = quick_config(self.address);
+        config.extra_roots_pem = vec![self.certificate_pem.clone()];
+        change(&mut config);
+        Fetcher::new(
+            config,
+            Arc::new(SystemResolver::new().unwrap()),
+            Arc::new(MemoryRobotsStore::default()),
+            Arc::new(SystemClock),
+        )
+        .unwrap()
+    }
+}
+
+const BOTH: &[&[u8]] = &[b"h2", b"http/1.1"];
+
+#[tokio::test]
+async fn http2_is_spoken_and_shared() {
+    let site = SecureSite::start("secure.example", BOTH).await;
+    let fetcher = site.fetcher(|_| {});
+    let page = fetch_page(&fetcher, "https://secure.example/").await;
+    assert_eq!(page.http_version, "HTTP/2.0");
+    let expected = format!("secure.example webloom/{}", env!("CARGO_PKG_VERSION"));
+    assert_eq!(page.body, expected);
+    assert_eq!(page.remote, Some(site.address.ip()));
+    assert_eq!(fetch(&fetcher, "https://secure.example/moved").await, "301 -> https://secure.example/");
+    // Several at once go over the one connection.
+    let urls = ["https://secure.example/1", "https://secure.example/2", "https://secure.example/3"];
+    let pages = futures_util::future::join_all(urls.map(|url| fetch_page(&fetcher, url))).await;
+    assert!(pages.iter().all(|page| page.status == 200));
+    assert_eq!(site.connections.load(Ordering::SeqCst), 1);
+    assert_eq!(fetcher.stats().connections_reused, 4);
+    // The port of the URL is part of the authority, although the connection goes elsewhere.
+    let page = fetch_page(&fetcher, "https://secure.example:8443/").await;
+    assert!(page.body.starts_with(b"secure.example:8443 "), "{:?}", page.body);
+}
+
+#[tokio::test]
+async fn http1_is_spoken_where_http2_is_not() {
+    for protocols in [&[&b"http/1.1"[..]][..], &[]] {
+        let site = SecureSite::start("secure.example", protocols).await;
+        let page = fetch_page(&site.fetcher(|_| {}), "https://secure.example/").await;
+        assert_eq!(page.http_version, "HTTP/1.1");
+        assert!(page.body.starts_with(b"secure.example webloom/"));
+    }
+}
+
+#[tokio::test]
+async fn caps_hold_over_http2() {
+    let site = SecureSite::start("secure.example", BOTH).await;
+    let fetcher = site.fetcher(|config| config.body_bytes_max = 1 << 20);
+    let page = fetch_page(&fetcher, "https://secure.example/endless").await;
+    assert_eq!((page.body.len(), codes(&page)), (1 << 20, vec!["body-cut"]));
+    let outcome = fetch(&fetcher, "https://secure.example/flood").await;
+    assert!(outcome.starts_with("failed: broken answer: "), "{outcome}");
+    // Neither spoils the host for what comes next.
+    assert_eq!(fetch_page(&fetcher, "https://secure.example/").await.status, 200);
+}
+
+#[tokio::test]
+async fn certificates_are_checked() {
+    let site = SecureSite::start("secure.example", BOTH).await;
+    for (name, url, change) in [
+        (
+            "unknown",
+            "https://secure.example/",
+            (|config| config.extra_roots_pem.clear()) as fn(&mut FetchConfig),
+        ),
+        ("of another name", "https://other.example/", |_| {}),
+        ("of no address", "https://127.0.0.1/", |_| {}),
+    ] {
+        let (outcome, hint) = fetch_hinted(&site.fetcher(change), url).await;
+        assert!(outcome.starts_with("failed: cannot connect to `"), "{name}: {outcome}");
+        assert!(outcome.contains("certificate"), "{name}: {outcome}");
+        assert!(!hint.untouched);
+    }
+}
+
+#[tokio::test]
+async fn a_silent_handshake_is_not_waited_for() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let mut config = quick_config(listener.local_addr().unwrap());
+    config.tls_timeout = Duration::from_millis(50);
+    let fetcher = Fetcher::new(
+        config,
+        Arc::new(SystemResolver::new().unwrap()),
+        Arc::new(MemoryRobotsStore::default()),
+        Arc::new(SystemClock),
+    )
+    .unwrap();
+    assert_eq!(fetch(&fetcher, "https://secure.example/").await, "failed: tls took longer than 50ms");
+    drop(listener);
+}
+
+#[tokio::test]
+async fn plain_http_on_a_secure_port_fails_quickly() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await;
+            let _ = stream.read_buf(&mut Vec::new()).await;
+        }
+    });
+    let fetcher = Fetcher::new(
+        quick_config(address),
+        Arc::new(SystemResolver::new().unwrap()),
+        Arc::new(MemoryRobotsStore::default()),
+        Arc::new(SystemClock),
+    )
+    .unwrap();
+    let outcome = fetch(&fetcher, "https://secure.example/").await;
+    assert!(outcome.starts_with("failed: cannot connect to `secure.example`: "), "{outcome}");
+}
