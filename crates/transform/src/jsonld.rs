@@ -21,6 +21,7 @@ use crate::Sink;
 use crate::guard::DeadlineReader;
 use crate::html::ParsedPage;
 use crate::html::dom::Dom;
+use crate::rdf::lower_first;
 
 /// Mistakes of one block that are worth telling.
 const MISTAKES_MAX: usize = 20;
@@ -112,6 +113,7 @@ fn parse(
     let quads_max = sink.limits().quads_max;
     let mut quads = Vec::new();
     let mut mistakes = Vec::new();
+    let mut broken_context = None;
     for quad in parser {
         match quad {
             Ok(quad) => {
@@ -128,13 +130,19 @@ fn parse(
             Err(JsonLdParseError::Syntax(error)) => {
                 if let Some(location) = error.location() {
                     // Half an object is not half the truth, so nothing of broken JSON is kept.
-                    let message = format!("broken JSON, block left out: {error}");
+                    let reason = error.to_string();
+                    // The parser counts lines from the block's first; ours are the page's.
+                    let reason = reason.split_once(": ").map_or(reason.as_str(), |(_, reason)| reason);
+                    let message = format!("broken JSON, block left out: {reason}");
                     return Err(
                         Diagnostic::error("json-ld-syntax", message).at_line(line + location.start.line)
                     );
                 }
-                if !matches!(error.code(), Some(JsonLdErrorCode::LoadingRemoteContextFailed)) {
-                    mistakes.push(error.to_string());
+                let mistake = lower_first(&error.to_string());
+                if error.code().is_some_and(is_about_contexts) {
+                    broken_context.get_or_insert(mistake);
+                } else if !mistakes.contains(&mistake) {
+                    mistakes.push(mistake);
                 }
                 if mistakes.len() >= MISTAKES_MAX {
                     break;
@@ -147,11 +155,25 @@ fn parse(
         let message = format!("the context <{iri}> is not known, block left out");
         return Err(Diagnostic::error("json-ld-context", message).at_line(line));
     }
+    if let Some(mistake) = broken_context {
+        let message = format!("a context cannot be used, block left out: {mistake}");
+        return Err(Diagnostic::error("json-ld-context", message).at_line(line));
+    }
     for mistake in mistakes {
-        let mistake: String = mistake.chars().take(300).collect();
         sink.diagnose(Diagnostic::warning("json-ld-invalid", mistake).at_line(line));
     }
     Ok(quads)
+}
+
+/// Mistakes that leave a block without the context it was written for.
+fn is_about_contexts(code: JsonLdErrorCode) -> bool {
+    matches!(
+        code,
+        JsonLdErrorCode::ContextOverflow
+            | JsonLdErrorCode::InvalidRemoteContext
+            | JsonLdErrorCode::LoadingDocumentFailed
+            | JsonLdErrorCode::LoadingRemoteContextFailed
+    )
 }
 
 /// Takes off what pages put around their JSON to hide it from old browsers and XML parsers.

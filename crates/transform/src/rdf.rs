@@ -6,6 +6,8 @@
 
 mod xml_guard;
 
+use std::io::Read;
+
 use oxrdf::{GraphName, Quad, Triple};
 use oxrdfxml::{RdfXmlParseError, RdfXmlParser};
 use oxttl::{NQuadsParser, NTriplesParser, TriGParser, TurtleParser, TurtleSyntaxError};
@@ -76,6 +78,9 @@ fn give_up(code: &'static str, sink: &mut Sink<'_>) {
 }
 
 /// Reads RDF/XML.
+///
+/// After a mistake the parser no longer knows where in the document it is, so it is stopped there and
+/// a new one goes on behind the mistaken child of the root.
 pub(crate) fn read_rdf_xml(base: &PageUrl, text: &str, sink: &mut Sink<'_>) {
     const CODE: &str = "rdf-xml-syntax";
     let text = match xml_guard::prepare(text, sink.limits()) {
@@ -83,58 +88,80 @@ pub(crate) fn read_rdf_xml(base: &PageUrl, text: &str, sink: &mut Sink<'_>) {
         Err(diagnostic) => return sink.diagnose(diagnostic),
     };
     sink.begin_block();
+    let mut outline = None;
+    let mut document = Resumed { text: &text, head: 0, skipped: 0 };
+    for _ in 0..MISTAKES_MAX {
+        let (error, position) = match read_rdf_xml_until_mistake(base, &document, sink) {
+            Ok(()) => return,
+            Err(mistake) => mistake,
+        };
+        let position = document.original(position);
+        let line = newlines(&text.as_bytes()[..position]) + 1;
+        sink.diagnose(Diagnostic::warning(CODE, lower_first(&error)).at_line(line));
+        let outline = outline.get_or_insert_with(|| xml_guard::Outline::of(&text));
+        // Broken markup, or a mistake in the root itself, leaves nothing to go on with.
+        let Some(end) = outline.child_end(position).filter(|end| *end > document.skipped) else { return };
+        document = Resumed { text: &text, head: outline.root_end, skipped: end };
+    }
+    give_up(CODE, sink);
+}
+
+/// A document without what lies between its root's start tag and some later place.
+struct Resumed<'a> {
+    text: &'a str,
+    head: usize,
+    skipped: usize,
+}
+
+impl Resumed<'_> {
+    /// A position as one in the whole text.
+    fn original(&self, position: usize) -> usize {
+        let position = if position < self.head { position } else { position - self.head + self.skipped };
+        position.min(self.text.len())
+    }
+}
+
+/// Reads until the end, or to the first mistake and its position.
+fn read_rdf_xml_until_mistake(
+    base: &PageUrl,
+    document: &Resumed<'_>,
+    sink: &mut Sink<'_>,
+) -> Result<(), (String, usize)> {
     let parser = RdfXmlParser::new().with_base_iri(base.as_str()).unwrap_or_default();
-    let mut parser = parser.for_reader(DeadlineReader::new(&text, sink.deadline()));
-    let mut lines = Lines { text: text.as_bytes(), position: 0, line: 1 };
-    let mut mistakes = 0;
-    let mut last_position = None;
+    let head = DeadlineReader::new(&document.text[..document.head], sink.deadline());
+    let rest = DeadlineReader::new(&document.text[document.skipped.max(document.head)..], sink.deadline());
+    let mut parser = parser.for_reader(head.chain(rest));
     while let Some(triple) = parser.next() {
         match triple {
             Ok(triple) => {
                 if !sink.push(in_default_graph(triple)) {
-                    return;
+                    break;
                 }
             }
             Err(RdfXmlParseError::Io(_)) => {
                 let message = "reading took too long; the rest of the document was left out";
-                return sink.diagnose(Diagnostic::warning("rdf-xml-cut", message));
+                sink.diagnose(Diagnostic::warning("rdf-xml-cut", message));
+                break;
             }
             Err(RdfXmlParseError::Syntax(error)) => {
-                mistakes += 1;
-                let position = parser.buffer_position();
-                let line = lines.at(position);
-                sink.diagnose(Diagnostic::warning(CODE, lower_first(&error.to_string())).at_line(line));
-                // After broken XML the reader may stand still; two mistakes in one place are its last.
-                if last_position == Some(position) {
-                    return;
-                }
-                last_position = Some(position);
-                if mistakes >= MISTAKES_MAX {
-                    return give_up(CODE, sink);
-                }
+                let position = usize::try_from(parser.buffer_position()).unwrap_or(usize::MAX);
+                return Err((error.to_string(), position));
             }
         }
     }
+    Ok(())
 }
 
-/// Line numbers of growing positions.
-struct Lines<'a> {
-    text: &'a [u8],
-    position: usize,
-    line: u64,
+fn newlines(text: &[u8]) -> u64 {
+    memchr::memchr_iter(b'\n', text).count() as u64
 }
 
-impl Lines<'_> {
-    fn at(&mut self, position: u64) -> u64 {
-        let position = usize::try_from(position).unwrap_or(usize::MAX).clamp(self.position, self.text.len());
-        self.line += memchr::memchr_iter(b'\n', &self.text[self.position..position]).count() as u64;
-        self.position = position;
-        self.line
-    }
-}
-
-fn lower_first(message: &str) -> String {
+/// The message as part of a sentence, and not a long one.
+pub(crate) fn lower_first(message: &str) -> String {
     let mut characters = message.chars();
-    let first = characters.next().map(|first| first.to_ascii_lowercase());
-    first.into_iter().chain(characters).take(500).collect()
+    let first = characters.next();
+    // An acronym keeps its capitals.
+    let acronym = message.chars().nth(1).is_some_and(char::is_uppercase);
+    let first = first.map(|first| if acronym { first } else { first.to_ascii_lowercase() });
+    first.into_iter().chain(characters).take(300).collect()
 }

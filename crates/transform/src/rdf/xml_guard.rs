@@ -218,20 +218,50 @@ fn check_content(content: &str, entities: Option<&Entities<'_>>, limits: &Limits
             }
         }
     }
-    let bytes = content.as_bytes();
+    for markup in markup(content) {
+        if markup.attributes > ATTRIBUTES_MAX {
+            let message =
+                format!("the document was refused: an element has more than {ATTRIBUTES_MAX} attributes");
+            return Err(Diagnostic::error("rdf-xml-attributes", message));
+        }
+    }
+    Ok(())
+}
+
+/// A piece between `<` and `>`.
+struct Markup {
+    start: usize,
+    end: usize,
+    kind: MarkupKind,
+    attributes: usize,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum MarkupKind {
+    Start,
+    End,
+    Empty,
+    /// Comment, CDATA, instruction, declaration.
+    Other,
+}
+
+/// The markup of a text, in order. Knows quotes, comments and CDATA, and nothing else of XML.
+fn markup(text: &str) -> impl Iterator<Item = Markup> {
+    let bytes = text.as_bytes();
     let mut index = 0;
-    while let Some(start) = memchr::memchr(b'<', &bytes[index..]) {
-        index += start;
-        let tail = &bytes[index..];
+    std::iter::from_fn(move || {
+        let start = index + memchr::memchr(b'<', bytes.get(index..)?)?;
+        let tail = &bytes[start..];
         let skip = |end: &[u8]| memchr::memmem::find(tail, end).map_or(tail.len(), |at| at + end.len());
-        index += if tail.starts_with(b"<!--") {
+        let mut kind = MarkupKind::Other;
+        let mut attributes = 0;
+        let length = if tail.starts_with(b"<!--") {
             skip(b"-->")
         } else if tail.starts_with(b"<![CDATA[") {
             skip(b"]]>")
         } else if tail.starts_with(b"<?") {
             skip(b"?>")
         } else {
-            let mut attributes = 0;
             let mut at = 1;
             while at < tail.len() && tail[at] != b'>' {
                 match tail[at] {
@@ -243,13 +273,99 @@ fn check_content(content: &str, entities: Option<&Entities<'_>>, limits: &Limits
                 }
                 at += 1;
             }
-            if attributes > ATTRIBUTES_MAX {
-                let message =
-                    format!("the document was refused: an element has more than {ATTRIBUTES_MAX} attributes");
-                return Err(Diagnostic::error("rdf-xml-attributes", message));
-            }
-            at.min(tail.len())
+            kind = match tail.get(1) {
+                Some(b'/') => MarkupKind::End,
+                Some(b'!') => MarkupKind::Other,
+                _ if tail.get(at.wrapping_sub(1)) == Some(&b'/') => MarkupKind::Empty,
+                _ => MarkupKind::Start,
+            };
+            (at + 1).min(tail.len())
         };
+        index = start + length;
+        Some(Markup { start, end: index, kind, attributes })
+    })
+}
+
+/// Where the root element's start tag ends, and where its children begin and end.
+pub(super) struct Outline {
+    pub root_end: usize,
+    children: Vec<(usize, usize)>,
+}
+
+impl Outline {
+    pub(super) fn of(text: &str) -> Self {
+        let mut outline = Self { root_end: 0, children: Vec::new() };
+        let mut depth = 0_usize;
+        let mut child_start = 0;
+        for markup in markup(text) {
+            match markup.kind {
+                MarkupKind::Start => {
+                    match depth {
+                        0 => outline.root_end = markup.end,
+                        1 => child_start = markup.start,
+                        _ => {}
+                    }
+                    depth += 1;
+                }
+                MarkupKind::End => {
+                    depth = depth.saturating_sub(1);
+                    if depth == 1 {
+                        outline.children.push((child_start, markup.end));
+                    }
+                }
+                MarkupKind::Empty if depth == 1 => outline.children.push((markup.start, markup.end)),
+                MarkupKind::Empty | MarkupKind::Other => {}
+            }
+        }
+        outline
     }
-    Ok(())
+
+    /// The end of the root's child in which a position lies.
+    pub(super) fn child_end(&self, position: usize) -> Option<usize> {
+        let index = self.children.partition_point(|(_, end)| *end < position);
+        self.children.get(index).filter(|(start, _)| *start < position).map(|(_, end)| *end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn outlines_see_the_roots_children() {
+        let text = "<?x?><!DOCTYPE r [<!ENTITY a \"b\">]><!-- <no> --><r a='>'><b/><c x=\"<\"><d></d></c><![CDATA[<e>]]><f></f></r>";
+        let outline = Outline::of(text);
+        assert_eq!(&text[outline.root_end..outline.root_end + 4], "<b/>");
+        let children: Vec<&str> = outline.children.iter().map(|(start, end)| &text[*start..*end]).collect();
+        assert_eq!(children, ["<b/>", "<c x=\"<\"><d></d></c>", "<f></f>"]);
+    }
+
+    #[test]
+    fn entities_are_bounded() {
+        let limits = Limits { entity_bytes_max: 1000, ..Limits::default() };
+        let refused = |text: &str| prepare(text, &limits).err().map(|diagnostic| diagnostic.message);
+        assert_eq!(refused("<r/>"), None);
+        assert_eq!(refused("<!DOCTYPE r [<!ENTITY a 'b'>]><r>&a;&a;</r>"), None);
+        let mut laughs = "<!DOCTYPE r [<!ENTITY l0 \"ha\">".to_owned();
+        for level in 1..12 {
+            let reference = format!("&l{};", level - 1);
+            laughs.push_str(&format!("<!ENTITY l{level} \"{}\">", reference.repeat(10)));
+        }
+        laughs.push_str("]><r>&l11;</r>");
+        assert!(refused(&laughs).is_some_and(|message| message.contains("`l4` expands to more than 4096")));
+        let flat = format!("<!DOCTYPE r [<!ENTITY a \"{}\">]><r>{}</r>", "x".repeat(100), "&a;".repeat(11));
+        assert!(refused(&flat).is_some_and(|message| message.contains("more than 1000 bytes")));
+        assert!(refused("<!DOCTYPE r [<!ENTITY a \"b\"").is_some());
+        let cycle = "<!DOCTYPE r [<!ENTITY a \"&b;\"><!ENTITY b \"&a;\">]><r>&a;</r>";
+        assert_eq!(refused(cycle), None);
+        let wide = format!("<r {}/>", (0..2000).map(|n| format!("a{n}='' ")).collect::<String>());
+        assert!(refused(&wide).is_some_and(|message| message.contains("attributes")));
+    }
+
+    #[test]
+    fn doctypes_are_rewritten_line_for_line() {
+        let text = "<?xml version='1.0'\nencoding='x'?>\n<!DOCTYPE r [\n<!ENTITY a 'é\"<'>\n<!ENTITY b SYSTEM 'x'>]>\n<r/>";
+        let safe = prepare(text, &Limits::default()).unwrap();
+        assert_eq!(safe, "\n\n<!DOCTYPE r [<!ENTITY a \"é&#34;&#60;\">]>\n\n\n<r/>");
+    }
 }
