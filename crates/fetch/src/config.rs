@@ -65,7 +65,7 @@ pub struct FetchConfig {
     pub body_wire_bytes_max: u64,
     /// Bytes of a body after decompression; what is beyond is cut.
     pub body_bytes_max: u64,
-    /// How many bytes one byte on the wire may become, once a body is past [`RATIO_FREE_BYTES`].
+    /// How many bytes one byte on the wire may become, once a body is past its first megabyte.
     pub compression_ratio_max: u64,
     /// A body longer than this is large, and needs one of a limited number of permits while in memory.
     pub large_body_bytes: usize,

@@ -192,8 +192,7 @@ async fn robots_redirects_are_followed() {
 }
 
 #[tokio::test]
-async fn robots_redirects_do_not_pass_the_guard() {
-    // Only one host may be reached; robots.txt points to another, which is on a private address.
+async fn a_robots_redirect_to_nowhere_leaves_robots_unreachable() {
     #[derive(Debug)]
     struct Nowhere;
     impl webloom_fetch::Resolve for Nowhere {
