@@ -705,6 +705,44 @@ mod tests {
         assert_eq!(lease(&mut scheduler, now), LeaseAnswer::Wait(latest));
     }
 
+    #[test]
+    fn a_refill_leaves_out_what_is_leased() {
+        let now = Instant::now();
+        let mut scheduler = Scheduler::new(FrontierConfig {
+            heads_per_host: 2,
+            host_delay: Duration::ZERO,
+            domain_delay: Duration::ZERO,
+            ..FrontierConfig::default()
+        });
+        // The first is leased and not settled; then come others that stand before it, too many to hold.
+        let places = [(1, 1), (0, 2), (0, 3), (0, 4)].map(|(depth, seq)| Place { depth, seq });
+        let entry = |place: Place| Entry {
+            candidate: candidate(&format!("http://a.example/{}", place.seq), place.depth),
+            attempt: 0,
+        };
+        let mut leased = Vec::new();
+        for place in places {
+            scheduler.insert(place, &entry(place).candidate, 0, now);
+            scheduler.add_known(1);
+            if place.seq == 1 {
+                let id = lease_id(&mut scheduler, now);
+                scheduler.request_finished(id, HostHint::default(), now);
+            }
+        }
+        let mut disk = places;
+        disk.sort_unstable();
+        loop {
+            let answer = scheduler.lease(1, now, &mut |_, from, count, wanted| {
+                let places = disk.iter().filter(|place| **place >= from && wanted(**place));
+                Ok(places.take(count).map(|place| (*place, entry(*place))).collect())
+            });
+            let Ok(LeaseAnswer::Leased(leases)) = answer else { break };
+            leased.push(leases[0].url().path_and_query().to_owned());
+            scheduler.request_finished(leases[0].id, HostHint::default(), now);
+        }
+        assert_eq!(leased, ["/2", "/3", "/4"]);
+    }
+
     proptest! {
         /// However few heads are held, entries come in the order of their places, and the count is right.
         #[test]
