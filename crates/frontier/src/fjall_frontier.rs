@@ -42,11 +42,6 @@ const COUNTERS_KEY: &str = "counters";
 const RETRIES_PER_WRITE: usize = 1000;
 /// Blocks of the store kept in memory.
 const CACHE_BYTES: u64 = 64 * 1024 * 1024;
-/// Writes held in memory per keyspace before they become a table. After a kill this much is read back
-/// from the journal, so it is a part of the time that opening takes.
-const MEMTABLE_BYTES: u64 = 16 * 1024 * 1024;
-/// Bytes of journal, at most; also read back after a kill.
-const JOURNAL_BYTES_MAX: u64 = 128 * 1024 * 1024;
 /// Longest key the store takes, less our prefix.
 const KEY_BYTES_MAX: usize = 60_000;
 
@@ -542,13 +537,13 @@ impl<'a> Change<'a> {
 
 impl Store {
     fn open(path: &Path) -> Result<Self, FrontierError> {
-        let builder = Database::builder(path).cache_size(CACHE_BYTES).max_journaling_size(JOURNAL_BYTES_MAX);
-        let database = builder.open().map_err(|error| match error {
-            fjall::Error::Locked => FrontierError::Locked { path: path.display().to_string() },
-            other => store_error(other),
-        })?;
-        let options = || KeyspaceCreateOptions::default().max_memtable_size(MEMTABLE_BYTES);
-        let keyspace = |name: &str| database.keyspace(name, options).map_err(store_error);
+        let database =
+            Database::builder(path).cache_size(CACHE_BYTES).open().map_err(|error| match error {
+                fjall::Error::Locked => FrontierError::Locked { path: path.display().to_string() },
+                other => store_error(other),
+            })?;
+        let keyspace =
+            |name: &str| database.keyspace(name, KeyspaceCreateOptions::default).map_err(store_error);
         // Nothing else is looked at, nor created, before the format is known.
         let meta = keyspace("meta")?;
         match meta.get(FORMAT_KEY).map_err(store_error)? {

@@ -604,3 +604,187 @@ fn domain_of(host: &str) -> &str {
     let address = host.starts_with('[') || host.parse::<Ipv4Addr>().is_ok();
     if address { host } else { pay_level_domain(host) }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use webloom_model::PageUrl;
+
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn candidate(url: &str, depth: u32) -> LinkCandidate {
+        LinkCandidate { depth, ..LinkCandidate::seed(PageUrl::parse(url).expect("a URL")) }
+    }
+
+    /// A scheduler that knows one URL.
+    fn scheduler(now: Instant) -> Scheduler {
+        let mut scheduler = Scheduler::new(FrontierConfig::default());
+        scheduler.insert(Place { depth: 0, seq: 1 }, &candidate("http://a.example/", 0), 0, now);
+        scheduler.add_known(1);
+        scheduler
+    }
+
+    /// A lease from a scheduler that holds all there is.
+    fn lease(scheduler: &mut Scheduler, now: Instant) -> LeaseAnswer {
+        scheduler.lease(9, now, &mut |_, _, _, _| Ok(Vec::new())).expect("no disk, no error")
+    }
+
+    fn lease_id(scheduler: &mut Scheduler, now: Instant) -> LeaseId {
+        match lease(scheduler, now) {
+            LeaseAnswer::Leased(leases) => leases[0].id,
+            other => panic!("a host should be ready: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn addresses_are_domains_of_their_own() {
+        for (host, expected) in [
+            ("www.example.co.uk", "example.co.uk"),
+            ("127.0.0.1", "127.0.0.1"),
+            ("[2001:db8::1]", "[2001:db8::1]"),
+            ("localhost", "localhost"),
+        ] {
+            assert_eq!(domain_of(host), expected);
+        }
+    }
+
+    #[test]
+    fn the_far_future_is_not_too_far() {
+        let now = Instant::now();
+        assert!(after(now, Duration::MAX) > now + SECOND);
+    }
+
+    #[test]
+    fn a_lease_that_is_being_settled_neither_expires_nor_settles_twice() {
+        let now = Instant::now();
+        let mut scheduler = scheduler(now);
+        let id = lease_id(&mut scheduler, now);
+        let ending = scheduler.begin_settle(id, now).unwrap();
+        assert!(scheduler.begin_settle(id, now).is_none());
+        let late = now + SECOND * 100_000;
+        assert_eq!(lease(&mut scheduler, late), LeaseAnswer::Busy);
+        scheduler.end_settle(ending, SettlementKind::NoPage, None, late);
+        assert_eq!(lease(&mut scheduler, late), LeaseAnswer::Finished { budget_spent: false });
+    }
+
+    #[test]
+    fn a_queue_that_is_shorter_than_counted_does_not_stop_the_others() {
+        let now = Instant::now();
+        let mut scheduler = scheduler(now);
+        let facts = HostFacts { queued: 3, ..HostFacts::default() };
+        scheduler.reopen_host("gone.example", &facts, now);
+        let answer = lease(&mut scheduler, now + SECOND);
+        assert!(matches!(answer, LeaseAnswer::Leased(leases) if leases.len() == 1));
+    }
+
+    #[test]
+    fn what_a_host_said_is_to_be_saved_once() {
+        let now = Instant::now();
+        let mut scheduler = scheduler(now);
+        let id = lease_id(&mut scheduler, now);
+        assert!(!scheduler.host_unsaved("a.example"));
+        let hint = HostHint { crawl_delay: Some(SECOND * 5), ..HostHint::default() };
+        scheduler.request_finished(id, hint, now);
+        assert!(scheduler.host_unsaved("a.example"));
+        assert_eq!(scheduler.save_host("a.example").crawl_delay, Some(SECOND * 5));
+        assert!(!scheduler.host_unsaved("a.example"));
+    }
+
+    #[test]
+    fn a_clock_set_back_does_not_hold_a_host_for_years() {
+        let now = Instant::now();
+        let mut scheduler = Scheduler::new(FrontierConfig::default());
+        let held_until = Some(now + SECOND * 100_000_000);
+        scheduler.reopen_host("a.example", &HostFacts { held_until, ..HostFacts::default() }, now);
+        let url = candidate("http://a.example/", 0);
+        scheduler.insert(Place { depth: 0, seq: 1 }, &url, 0, now);
+        scheduler.add_known(1);
+        let latest = now + FrontierConfig::default().retry_after_max;
+        assert_eq!(lease(&mut scheduler, now), LeaseAnswer::Wait(latest));
+    }
+
+    #[test]
+    fn a_refill_leaves_out_what_is_leased() {
+        let now = Instant::now();
+        let mut scheduler = Scheduler::new(FrontierConfig {
+            heads_per_host: 2,
+            host_delay: Duration::ZERO,
+            domain_delay: Duration::ZERO,
+            ..FrontierConfig::default()
+        });
+        // The first is leased and not settled; then come others that stand before it, too many to hold.
+        let places = [(1, 1), (0, 2), (0, 3), (0, 4)].map(|(depth, seq)| Place { depth, seq });
+        let entry = |place: Place| Entry {
+            candidate: candidate(&format!("http://a.example/{}", place.seq), place.depth),
+            attempt: 0,
+        };
+        let mut leased = Vec::new();
+        for place in places {
+            scheduler.insert(place, &entry(place).candidate, 0, now);
+            scheduler.add_known(1);
+            if place.seq == 1 {
+                let id = lease_id(&mut scheduler, now);
+                scheduler.request_finished(id, HostHint::default(), now);
+            }
+        }
+        let mut disk = places;
+        disk.sort_unstable();
+        loop {
+            let answer = scheduler.lease(1, now, &mut |_, from, count, wanted| {
+                let places = disk.iter().filter(|place| **place >= from && wanted(**place));
+                Ok(places.take(count).map(|place| (*place, entry(*place))).collect())
+            });
+            let Ok(LeaseAnswer::Leased(leases)) = answer else { break };
+            leased.push(leases[0].url().path_and_query().to_owned());
+            scheduler.request_finished(leases[0].id, HostHint::default(), now);
+        }
+        assert_eq!(leased, ["/2", "/3", "/4"]);
+    }
+
+    proptest! {
+        /// However few heads are held, entries come in the order of their places, and the count is right.
+        #[test]
+        fn heads_and_tail_are_one_queue(
+            depths in prop::collection::vec(0_u32..4, 1..40),
+            takes in prop::collection::vec(any::<bool>(), 40),
+            heads_per_host in 1_usize..5,
+        ) {
+            let config = FrontierConfig {
+                heads_per_host,
+                host_delay: Duration::ZERO,
+                domain_delay: Duration::ZERO,
+                ..FrontierConfig::default()
+            };
+            let now = Instant::now();
+            let mut scheduler = Scheduler::new(config);
+            let mut disk: BTreeMap<Place, Entry> = BTreeMap::new();
+            let take = |scheduler: &mut Scheduler, disk: &mut BTreeMap<Place, Entry>| {
+                let answer = scheduler.lease(1, now, &mut |_, from, count, wanted| {
+                    let entries = disk.range(from..).filter(|(place, _)| wanted(**place));
+                    Ok(entries.take(count).map(|(place, entry)| (*place, entry.clone())).collect())
+                });
+                let Ok(LeaseAnswer::Leased(leases)) = answer else { panic!("nothing to lease") };
+                let ending = scheduler.begin_settle(leases[0].id, now).expect("leased just now");
+                assert_eq!(disk.pop_first().map(|(place, _)| place), Some(ending.place));
+                scheduler.end_settle(ending, SettlementKind::NoPage, None, now);
+            };
+            for (seq, (depth, take_one)) in depths.iter().zip(takes).enumerate() {
+                let place = Place { depth: *depth, seq: seq as u64 };
+                let candidate = candidate(&format!("http://a.example/{seq}"), *depth);
+                disk.insert(place, Entry { candidate: candidate.clone(), attempt: 0 });
+                scheduler.insert(place, &candidate, 0, now);
+                scheduler.add_known(1);
+                if take_one {
+                    take(&mut scheduler, &mut disk);
+                }
+                prop_assert_eq!(scheduler.save_host("a.example").queued, disk.len() as u64);
+            }
+            while !disk.is_empty() {
+                take(&mut scheduler, &mut disk);
+            }
+            prop_assert_eq!(scheduler.counts().queued, 0);
+        }
+    }
+}
