@@ -42,9 +42,6 @@ pub(crate) enum GraphFilter {
     UnionWithoutMetadata,
 }
 
-/// How often a running scan looks at the clock, in rows.
-const ROWS_PER_CLOCK_CHECK: u32 = 1024;
-
 /// Subject, predicate, object and graph, each bound or not.
 pub(crate) type IdPattern = [Option<TermId>; 4];
 
@@ -60,7 +57,6 @@ pub(crate) struct Scan {
     /// Place of each part of the quad in the key.
     places: [usize; 4],
     deadline: Option<Deadline>,
-    rows_until_check: u32,
     failed: bool,
 }
 
@@ -136,7 +132,6 @@ impl Scan {
             distinct_columns,
             places,
             deadline: None,
-            rows_until_check: ROWS_PER_CLOCK_CHECK,
             failed: false,
         }
     }
@@ -149,12 +144,10 @@ impl Scan {
 
     fn advance(&mut self, source: usize) -> Result<Option<Key>, IndexError> {
         loop {
+            // At every row: a join may do any amount of work for each row it takes from a scan, and this is the only
+            // place where it can be stopped.
             if let Some(deadline) = &self.deadline {
-                self.rows_until_check -= 1;
-                if self.rows_until_check == 0 {
-                    self.rows_until_check = ROWS_PER_CLOCK_CHECK;
-                    deadline.check()?;
-                }
+                deadline.check()?;
             }
             match self.sources[source].step()? {
                 Step::Row(key) => return Ok(Some(key)),

@@ -270,7 +270,8 @@ mod tests {
         #[test]
         fn every_block_comes_back(
             rows in proptest::collection::vec(
-                [0..10u32, any::<u32>(), (0..5u32).prop_map(|value| value * 99_999), 100..1000u32], 1..=BLOCK_ROWS)
+                (0..10u32, any::<u32>(), 0..5u32, 100..1000u32).prop_map(|(a, b, c, d)| [a, b, c * 99_999, d]),
+                1..=BLOCK_ROWS)
         ) {
             check(&rows);
         }
