@@ -62,7 +62,7 @@ fn main() -> ExitCode {
         // Whoever read our output has seen enough: `webloom dump | head` is no failure.
         Err(error) if output::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("webloom: {error:#}");
+            eprintln!("webloom: {}", output::reasons(&error));
             ExitCode::from(if error.is::<output::WrongUsage>() { 2 } else { 1 })
         }
     }

@@ -7,6 +7,7 @@ use clap::Args;
 use tracing_subscriber::EnvFilter;
 use webloom_index::{IndexReader, Snapshot};
 use webloom_pipeline::DataDir;
+use webloom_pipeline::spec::short_reason;
 
 /// The arguments ask for something that cannot be done; exit code 2.
 #[derive(Debug)]
@@ -58,6 +59,19 @@ pub fn start_logging(verbose: u8) {
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).with_target(false).init();
 }
 
+/// What went wrong and why, each cause once: many errors already say their cause themselves.
+pub fn reasons(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        let cause = short_reason(&cause);
+        if !text.contains(cause) {
+            text.push_str(if text.is_empty() { "" } else { ": " });
+            text.push_str(cause);
+        }
+    }
+    text
+}
+
 /// True when stdout was closed by its reader.
 pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
@@ -96,6 +110,15 @@ pub fn bytes(number: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_cause_is_said_once() {
+        let inner = anyhow::anyhow!("disk full");
+        assert_eq!(
+            reasons(&inner.context("cannot write: disk full").context("the crawl failed")),
+            "the crawl failed: cannot write: disk full"
+        );
+    }
 
     #[test]
     fn numbers_for_people() {

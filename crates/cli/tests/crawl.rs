@@ -2,9 +2,10 @@
 
 mod support;
 
+use std::collections::HashSet;
 use std::time::Duration;
 
-use support::{crawl, stable_dump, stderr, stdout_of, until, webloom};
+use support::{crawl, crawl_within, stable_dump, stderr, stdout_of, until, webloom};
 use webloom_testkit::{
     Answer, Fault, FaultRule, Faulty, GeneratedWeb, ServerOptions, StaticWeb, WebServer, WebShape,
 };
@@ -176,21 +177,21 @@ fn interrupt(process: u32) {
 fn budgets_and_scope_are_kept() {
     let web = GeneratedWeb::new(WebShape { seed: 5, hosts: 30, pages: 900, ..WebShape::default() });
     let server = WebServer::start_blocking(web.clone(), ServerOptions::default()).unwrap();
-    let report = |arguments: &[&str]| -> serde_json::Value {
+    let report = |within: &str, arguments: &[&str]| -> serde_json::Value {
         let data = tempfile::tempdir().unwrap();
-        let mut command = crawl(&server, &web.seed_url(), data.path(), "1ms");
+        let mut command = crawl_within(within, &server, &web.seed_url(), data.path(), "1ms");
         serde_json::from_str(&stdout_of(command.arg("--json").args(arguments))).unwrap()
     };
-    let limited = report(&["--max-pages", "37"]);
+    let limited = report("anywhere", &["--max-pages", "37"]);
     assert_eq!((&limited["end"], &limited["pages"]), (&"budget spent".into(), &37.into()));
 
-    let near = report(&["--max-depth", "1"]);
-    let far = report(&["--max-depth", "2"]);
+    let near = report("anywhere", &["--max-depth", "1"]);
+    let far = report("anywhere", &["--max-depth", "2"]);
     assert!(near["pages"].as_u64() < far["pages"].as_u64(), "{near} {far}");
 
     server.log().mark("one host");
-    report(&["--within", "hosts"]);
-    let hosts: std::collections::HashSet<String> =
+    report("hosts", &[]);
+    let hosts: HashSet<String> =
         server.log().section("one host").all().iter().map(|request| request.host.to_string()).collect();
     assert_eq!(hosts.len(), 1, "{hosts:?}");
 }

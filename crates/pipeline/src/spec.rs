@@ -268,7 +268,8 @@ fn read_links(reader: &mut Reader<'_>, seeds: &[PageUrl]) -> LinkRules {
     let mut number = 0;
     let queries = reader.parsed_list("links.queries", |text| {
         number += 1;
-        LinkQuery::parse(&number.to_string(), text).map_err(|problem| problem.to_string())
+        LinkQuery::parse(&number.to_string(), text)
+            .map_err(|problem| short_reason(&problem.to_string()).to_owned())
     });
     LinkRules {
         queries,
@@ -371,6 +372,15 @@ fn nearest(written: &str) -> Option<String> {
         .map(|(_, known)| known.to_owned())
 }
 
+/// The message of a SPARQL parser without the list of everything it would rather have seen, when that is long.
+pub fn short_reason(message: &str) -> &str {
+    const READABLE: usize = 120;
+    match message.split_once(": expected one of") {
+        Some((head, _)) if message.len() > READABLE => head,
+        _ => message,
+    }
+}
+
 /// Levenshtein distance.
 fn edit_distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
@@ -450,13 +460,34 @@ mod tests {
             [links]
             queries = ["SELECT ?x WHERE { ?x ?y"]
             "#,
-            expect![[]],
+            expect![[r#"
+                `politenes`: there is no such field; did you mean `politeness`?
+                `politeness.max_pages`: there is no such field; did you mean `scope.max_pages`?
+                `scope.maxdepth`: there is no such field; did you mean `scope.max_depth`?
+                `sedes`: there is no such field; did you mean `seeds`?
+                `seeds`: `ftp://b.example/` cannot be crawled: the scheme is `ftp`, not http or https
+                `seeds`: `7` is not a text in quotes
+                `politeness.delay`: "soon" is not valid; write a duration such as "500ms", "1s", "2m" or "1h"
+                `fetch.allow_private`: "yes" is not valid; write true or false
+                `fetch.resolve`: `nonsense` is not a resolve rule: there is no `=`; write PATTERN=ADDRESS or PATTERN=ADDRESS:PORT
+                `fetch.body_bytes_max`: "lots" is not valid; write a size such as "64 KiB" or "16 MiB", or a number of bytes
+                `scope.within`: "world" is not valid; write one of "anywhere", "hosts", "domains"
+                `scope.include`: `(` is no regular expression: unclosed group
+                `links.queries`: link query `1`: error at 1:24"#]],
         );
     }
 
     #[test]
     fn broken_toml_names_the_line() {
-        check("seeds = [\n  \"http://a.example/\"\n[scope]\n", expect![[]]);
+        check(
+            "seeds = [\n  \"http://a.example/\"\n[scope]\n",
+            expect![[r#"
+            TOML parse error at line 3, column 1
+              |
+            3 | [scope]
+              | ^
+            missing comma between array elements, expected `,`"#]],
+        );
     }
 
     #[track_caller]

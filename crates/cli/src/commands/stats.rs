@@ -21,7 +21,6 @@ impl Stats {
         let snapshot = self.data.snapshot()?;
         let stats = snapshot.stats()?;
         let total = stats.bytes.total;
-        let pages = stats.graphs - stats.metadata_graphs;
         let parts = [
             ("term ids", stats.bytes.term_ids),
             ("term texts", stats.bytes.term_texts),
@@ -36,8 +35,8 @@ impl Stats {
                 parts.iter().map(|(part, bytes)| (part.replace(' ', "_"), (*bytes).into())).collect();
             let json = serde_json::json!({
                 "generation": snapshot.generation(),
-                "pages": pages,
                 "graphs": stats.graphs,
+                "metadata_graphs": stats.metadata_graphs,
                 "quads": stats.quads,
                 "terms": stats.terms,
                 "segments": stats.segments,
@@ -48,8 +47,8 @@ impl Stats {
             writeln!(out, "{}", serde_json::to_string_pretty(&json)?)?;
             return Ok(());
         }
-        writeln!(out, "pages      {:>14}", with_commas(pages))?;
-        writeln!(out, "graphs     {:>14}", with_commas(stats.graphs))?;
+        writeln!(out, "pages      {:>14}", with_commas(stats.graphs))?;
+        writeln!(out, "metadata   {:>14}", with_commas(stats.metadata_graphs))?;
         writeln!(out, "quads      {:>14}", with_commas(stats.quads))?;
         writeln!(out, "terms      {:>14}", with_commas(stats.terms))?;
         writeln!(out, "segments   {:>14}", with_commas(stats.segments))?;

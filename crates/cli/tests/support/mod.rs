@@ -27,11 +27,16 @@ pub fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// A crawl of the server's web, from `seed`, into `data`.
+/// A crawl of the server's web, from `seed`, wherever it leads, into `data`.
 pub fn crawl(server: &WebServer, seed: &str, data: &Path, delay: &str) -> Command {
+    crawl_within("anywhere", server, seed, data, delay)
+}
+
+/// The same within a scope.
+pub fn crawl_within(within: &str, server: &WebServer, seed: &str, data: &Path, delay: &str) -> Command {
     let mut command = webloom();
     command
-        .args(["crawl", seed, "--within", "anywhere", "--allow-private", "--quiet", "--delay", delay])
+        .args(["crawl", seed, "--within", within, "--allow-private", "--quiet", "--delay", delay])
         .args(["--resolve", &server.resolve_rule()])
         .args(["--set", &format!("politeness.crawl_delay_max={delay}")])
         .arg("--data")
