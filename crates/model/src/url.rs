@@ -70,9 +70,15 @@ impl PageUrl {
         }
     }
 
-    /// Resolves a reference found on this page.
+    /// Resolves a reference found on this page. On a local document, neighbours of it count as pages too.
     pub fn join(&self, reference: &str) -> Result<Self, UrlProblem> {
-        Self::from_parsed(self.0.join(reference), reference)
+        let joined = self.0.join(reference);
+        match &joined {
+            Ok(url) if url.scheme() == self.0.scheme() && !matches!(url.scheme(), "http" | "https") => {
+                Self::for_local_document(url.as_str())
+            }
+            _ => Self::from_parsed(joined, reference),
+        }
     }
 
     fn from_parsed(parsed: Result<Url, url::ParseError>, text: &str) -> Result<Self, UrlProblem> {
@@ -263,6 +269,20 @@ mod tests {
         }
         let long = format!("http://example.org/{}", "a".repeat(URL_BYTES_MAX));
         assert!(matches!(PageUrl::parse(&long), Err(UrlProblem::TooLong { .. })));
+    }
+
+    #[test]
+    fn local_documents_have_neighbours() {
+        let file = PageUrl::for_local_document("file:///home/ida/works.html#top").unwrap();
+        for (reference, expected) in [
+            ("7.html", Ok("file:///home/ida/7.html")),
+            ("http://a.example/", Ok("http://a.example/")),
+            ("mailto:a@b.example", Err(())),
+        ] {
+            assert_eq!(file.join(reference).map(String::from).map_err(|_| ()), expected.map(str::to_owned), "{reference}");
+        }
+        // A page of the web cannot point into the file system.
+        assert!(PageUrl::parse("http://a.example/").unwrap().join("file:///etc/passwd").is_err());
     }
 
     #[test]
