@@ -1,5 +1,7 @@
 //! Whole crawls through the command, of webs that are well and webs that are not.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 mod support;
 
 use std::collections::HashSet;

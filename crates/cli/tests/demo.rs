@@ -1,5 +1,7 @@
 //! The first thing a new user runs.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 mod support;
 
 use support::{stderr, stdout_of, webloom};

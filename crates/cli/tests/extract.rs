@@ -1,5 +1,7 @@
 //! `webloom extract` against an independent reader, and against input nobody should have to read.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 mod support;
 
 use std::io::Write;

@@ -1,6 +1,8 @@
 //! A crawl that is killed again and again ends with the same graph as one that was left alone, fetches nothing more
 //! often than the kills explain, and stays polite throughout.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 mod support;
 
 use std::collections::HashMap;

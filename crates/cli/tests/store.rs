@@ -1,5 +1,7 @@
 //! `load`, `dump`, `stats`, `query` and `detect` through the command.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 mod support;
 
 use support::{stderr, stdout_of, webloom};

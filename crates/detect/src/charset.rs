@@ -1,14 +1,14 @@
-//! Which character encoding a body is in, and its text.
+//! Which character encoding a body is in.
 //!
 //! The order is the WHATWG's, for every kind of text: byte order mark, the server's `charset`, what the
 //! document declares (XML declaration, HTML `meta`), UTF-8 where the bytes are, and a guess by
-//! frequencies. Start at [`decode`] for the text and at `choose` for the name.
+//! frequencies. Start at [`choose`].
 
 use std::borrow::Cow;
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252, X_USER_DEFINED};
-use webloom_model::{DetectedPage, Diagnostic, DocumentKind};
+use webloom_model::DocumentKind;
 
 /// How far a declaration is looked for. Browsers stop at 1024; pages with long comments above it exist.
 const PRESCAN_BYTES_MAX: usize = 4096;
@@ -273,32 +273,4 @@ fn charset_in_content(content: &[u8]) -> Option<&'static Encoding> {
             }
         };
     }
-}
-
-/// A body as text.
-#[derive(Debug)]
-pub struct Decoded<'a> {
-    /// The text, without byte order mark. Malformed sequences are U+FFFD.
-    pub text: Cow<'a, str>,
-    /// Says so when there were malformed sequences.
-    pub diagnostic: Option<Diagnostic>,
-}
-
-/// The text of a page, by the charset that was detected; UTF-8 where none was.
-pub fn decode(page: &DetectedPage) -> Decoded<'_> {
-    decode_bytes(&page.page.body, page.detection.charset)
-}
-
-/// The text of some bytes in the encoding of that name; UTF-8 where it names none.
-pub fn decode_bytes<'a>(body: &'a [u8], charset: Option<&str>) -> Decoded<'a> {
-    let encoding = charset.and_then(|name| Encoding::for_label(name.as_bytes())).unwrap_or(UTF_8);
-    // A mark outranks the name, as everywhere on the web.
-    let (text, encoding, malformed) = encoding.decode(body);
-    let diagnostic = malformed.then(|| {
-        Diagnostic::warning(
-            "invalid-encoding",
-            format!("some bytes are not {}; they were replaced", encoding.name()),
-        )
-    });
-    Decoded { text, diagnostic }
 }

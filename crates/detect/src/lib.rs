@@ -8,7 +8,6 @@ mod markers;
 mod prolog;
 mod terse;
 
-pub use charset::{Decoded, decode, decode_bytes};
 use hints::MediaType;
 use prolog::Prolog;
 use webloom_model::{DetectedPage, Detection, DocumentKind, FetchedPage, XmlName};

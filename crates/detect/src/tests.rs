@@ -346,18 +346,6 @@ fn charsets() {
 }
 
 #[test]
-fn text_comes_out_without_mark_and_with_its_flaws_named() {
-    let decoded = decode_bytes("\u{feff}é".as_bytes(), Some("UTF-8"));
-    assert_eq!(decoded.text, "é");
-    assert!(decoded.diagnostic.is_none());
-    let decoded = decode_bytes(b"caf\xe9", Some("UTF-8"));
-    assert_eq!(decoded.text, "caf\u{fffd}");
-    assert_eq!(decoded.diagnostic.map(|diagnostic| diagnostic.code), Some("invalid-encoding".into()));
-    assert_eq!(decode_bytes(b"caf\xe9", Some("windows-1252")).text, "café");
-    assert_eq!(decode_bytes(&utf16le("\u{feff}é"), Some("UTF-16LE")).text, "é");
-}
-
-#[test]
 fn syntaxes_are_hinted_at() {
     for (body, expected) in [
         ("<html><p>nothing", &[][..]),
@@ -390,7 +378,6 @@ proptest! {
         let detection = detect_bytes(Some("https://example.org/x.y"), Some(&content_type), &body);
         let again = detect_bytes(Some("https://example.org/x.y"), Some(&content_type), &body);
         prop_assert_eq!(&detection, &again);
-        let _ = decode_bytes(&body, detection.charset);
     }
 
     #[test]

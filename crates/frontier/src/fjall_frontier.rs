@@ -603,7 +603,6 @@ fn prefixed_key(prefix: &str, key: &str) -> Result<Vec<u8>, FrontierError> {
     Ok([prefix, key].concat().into_bytes())
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "made for map_err, which gives errors away")]
 fn store_error(error: fjall::Error) -> FrontierError {
     FrontierError::Store(error.to_string())
 }

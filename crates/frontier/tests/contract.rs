@@ -1,5 +1,7 @@
 //! Both frontiers keep the contract; and what only the durable one promises.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 use std::path::Path;
 use std::sync::Arc;
 

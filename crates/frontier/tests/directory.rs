@@ -1,5 +1,7 @@
 //! The directory of a durable frontier: who may open it, what it tells, what else it keeps.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;

@@ -279,7 +279,11 @@ mod tests {
             ("http://a.example/", Ok("http://a.example/")),
             ("mailto:a@b.example", Err(())),
         ] {
-            assert_eq!(file.join(reference).map(String::from).map_err(|_| ()), expected.map(str::to_owned), "{reference}");
+            assert_eq!(
+                file.join(reference).map(String::from).map_err(|_| ()),
+                expected.map(str::to_owned),
+                "{reference}"
+            );
         }
         // A page of the web cannot point into the file system.
         assert!(PageUrl::parse("http://a.example/").unwrap().join("file:///etc/passwd").is_err());

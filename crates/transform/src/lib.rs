@@ -1,7 +1,7 @@
 #![doc = include_str!("../README.md")]
 
-mod blank;
 mod config;
+mod decode;
 mod guard;
 pub mod html;
 mod jsonld;
@@ -10,6 +10,7 @@ mod robots;
 mod sink;
 
 pub use config::{BundledContexts, ContextSource, Limits, Syntax, TransformConfig, UnknownSyntax};
+use decode::decode;
 pub use sink::Sink;
 use webloom_model::{DetectedPage, DocumentKind, PageGraph};
 
@@ -17,26 +18,25 @@ use webloom_model::{DetectedPage, DocumentKind, PageGraph};
 pub fn transform(page: &DetectedPage, config: &TransformConfig) -> PageGraph {
     let mut sink = Sink::new(&page.page.url, config);
     robots::from_headers(&page.page, &config.robots_agent, &mut sink.graph.robots);
-    let decoded = webloom_detect::decode;
     match page.detection.kind {
-        DocumentKind::Html | DocumentKind::Xhtml => html::read(page, &sink.text_of(decoded(page)), &mut sink),
+        DocumentKind::Html | DocumentKind::Xhtml => html::read(page, &decode(page, &mut sink), &mut sink),
         DocumentKind::JsonLd if config.wants(Syntax::JsonLd) => {
-            jsonld::read_document(&page.page.url, &sink.text_of(decoded(page)), &mut sink);
+            jsonld::read_document(&page.page.url, &decode(page, &mut sink), &mut sink);
         }
         DocumentKind::Turtle if config.wants(Syntax::Rdf) => {
-            rdf::read_turtle(&page.page.url, &sink.text_of(decoded(page)), &mut sink);
+            rdf::read_turtle(&page.page.url, &decode(page, &mut sink), &mut sink);
         }
         DocumentKind::TriG if config.wants(Syntax::Rdf) => {
-            rdf::read_trig(&page.page.url, &sink.text_of(decoded(page)), &mut sink);
+            rdf::read_trig(&page.page.url, &decode(page, &mut sink), &mut sink);
         }
         DocumentKind::NTriples if config.wants(Syntax::Rdf) => {
-            rdf::read_n_triples(&sink.text_of(decoded(page)), &mut sink);
+            rdf::read_n_triples(&decode(page, &mut sink), &mut sink);
         }
         DocumentKind::NQuads if config.wants(Syntax::Rdf) => {
-            rdf::read_n_quads(&sink.text_of(decoded(page)), &mut sink);
+            rdf::read_n_quads(&decode(page, &mut sink), &mut sink);
         }
         DocumentKind::RdfXml if config.wants(Syntax::Rdf) => {
-            rdf::read_rdf_xml(&page.page.url, &sink.text_of(decoded(page)), &mut sink);
+            rdf::read_rdf_xml(&page.page.url, &decode(page, &mut sink), &mut sink);
         }
         // Not wanted by `only`.
         DocumentKind::JsonLd

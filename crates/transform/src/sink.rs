@@ -1,13 +1,10 @@
 //! Where readers put what they find: quads, diagnostics, and the rest of a [`PageGraph`], under limits.
 
-use std::borrow::Cow;
 use std::time::Instant;
 
 use oxrdf::{GraphName, NamedNode, NamedOrBlankNode, Quad, Term};
-use webloom_detect::Decoded;
-use webloom_model::{Diagnostic, PageGraph, PageUrl};
+use webloom_model::{BlankScope, Diagnostic, PageGraph, PageUrl};
 
-use crate::blank::BlankScope;
 use crate::{Limits, TransformConfig};
 
 /// Collects what readers find on one page.
@@ -27,7 +24,7 @@ impl<'a> Sink<'a> {
         Self {
             graph: PageGraph::default(),
             config,
-            blank: BlankScope::new(url),
+            blank: BlankScope::new(url.as_str()),
             deadline: Instant::now() + config.limits.time_max,
             term_bytes: 0,
             full: false,
@@ -95,14 +92,6 @@ impl<'a> Sink<'a> {
         } else {
             self.diagnostics_dropped += 1;
         }
-    }
-
-    /// The text of a body, and the finding that some of it was malformed.
-    pub(crate) fn text_of<'t>(&mut self, decoded: Decoded<'t>) -> Cow<'t, str> {
-        if let Some(diagnostic) = decoded.diagnostic {
-            self.diagnose(diagnostic);
-        }
-        decoded.text
     }
 
     pub(crate) fn finish(mut self) -> PageGraph {
