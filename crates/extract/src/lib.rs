@@ -25,7 +25,7 @@ pub struct LinkRules {
     pub links_max: usize,
     /// Characters of a link's words.
     pub anchor_chars_max: usize,
-    /// Rows that a query may look at on one page, joins included.
+    /// Rows that a query may look at on one page, and rows that it may give.
     pub rows_max: u64,
 }
 
@@ -37,7 +37,7 @@ impl Default for LinkRules {
             obey_nofollow: true,
             links_max: 5_000,
             anchor_chars_max: 200,
-            rows_max: 2_000_000,
+            rows_max: 1_000_000,
         }
     }
 }

@@ -116,8 +116,12 @@ impl LinkQuery {
         prepared.dataset_mut().set_default_graph(vec![oxrdf::GraphName::DefaultGraph]);
         let results = prepared.execute(view.clone()).map_err(|error| error.to_string())?;
         let QueryResults::Solutions(solutions) = results else { return Ok(()) };
-        for solution in solutions {
+        for (count, solution) in solutions.enumerate() {
             let solution = solution.map_err(|error| error.to_string())?;
+            // Patterns that share no variable multiply within the evaluator, where the view cannot count.
+            if count as u64 >= view.rows_max() {
+                return Err(format!("gave more than {} rows, which is the limit", view.rows_max()));
+            }
             if let Some(link) = solution.get("link") {
                 row(view.number(link), solution.get("anchor").cloned());
             }

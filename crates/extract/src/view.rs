@@ -98,6 +98,11 @@ impl PageView {
         self.0.terms.borrow().terms.get(number as usize).cloned()
     }
 
+    /// How many rows a query may see, and give.
+    pub(crate) fn rows_max(&self) -> u64 {
+        self.0.rows_max
+    }
+
     /// The number of a term.
     pub(crate) fn number(&self, term: &Term) -> u32 {
         self.0.terms.borrow_mut().number(term.clone())

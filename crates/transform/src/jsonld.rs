@@ -8,6 +8,7 @@
 mod contexts;
 mod scan;
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 use html5ever::local_name;
@@ -23,8 +24,8 @@ use crate::html::ParsedPage;
 use crate::html::dom::Dom;
 use crate::rdf::lower_first;
 
-/// Mistakes of one block that are worth telling.
-const MISTAKES_MAX: usize = 20;
+/// Different mistakes of one block that are collected.
+const MISTAKES_MAX: usize = 200;
 
 /// Reads a JSON-LD document.
 pub(crate) fn read_document(url: &PageUrl, text: &str, sink: &mut Sink<'_>) {
@@ -112,7 +113,8 @@ fn parse(
         });
     let quads_max = sink.limits().quads_max;
     let mut quads = Vec::new();
-    let mut mistakes = Vec::new();
+    // In the order of the alphabet: the processor goes through contexts in a different order every time.
+    let mut mistakes = BTreeSet::new();
     let mut broken_context = None;
     for quad in parser {
         match quad {
@@ -141,11 +143,8 @@ fn parse(
                 let mistake = lower_first(&error.to_string());
                 if error.code().is_some_and(is_about_contexts) {
                     broken_context.get_or_insert(mistake);
-                } else if !mistakes.contains(&mistake) {
-                    mistakes.push(mistake);
-                }
-                if mistakes.len() >= MISTAKES_MAX {
-                    break;
+                } else if mistakes.len() < MISTAKES_MAX {
+                    mistakes.insert(mistake);
                 }
             }
         }

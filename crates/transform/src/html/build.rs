@@ -28,6 +28,8 @@ use crate::Limits;
 const CHUNK_BYTES: usize = 16 * 1024;
 /// Tokens between two looks at the clock within a chunk.
 const TOKENS_PER_LOOK: u64 = 512;
+/// Room for links at the greatest depth, where elements that tags imply may stand deeper than counted.
+const LINK_DEPTH_EXTRA: usize = 512;
 /// Formatting elements that are closed and would be reopened. Browsers have no such limit, and pay.
 const REOPENED_MAX: usize = 128;
 
@@ -154,7 +156,9 @@ impl Guard {
                 state.dropped.clear();
             }
         }
-        if state.open >= self.depth_max {
+        // Links are what pages are read for, and one closes the other, so they may stand a little deeper.
+        let depth_max = self.depth_max + if tag.name == local_name!("a") { LINK_DEPTH_EXTRA } else { 0 };
+        if state.open >= depth_max {
             state.flattened_line.get_or_insert(line);
         } else if formatting && state.waiting >= REOPENED_MAX {
             state.unformatted_line.get_or_insert(line);

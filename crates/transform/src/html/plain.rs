@@ -173,7 +173,10 @@ impl PlainPage {
                         }
                     }
                     if opening {
-                        if is_html {
+                        // A drawing has links of its own.
+                        let is_drawn_link =
+                            element.name.ns == ns!(svg) && element.name.local == local_name!("a");
+                        if is_html || is_drawn_link {
                             plain.open(page, id, element, &mut open_links, limits.links_max, sink);
                         }
                     } else if open_links.last().is_some_and(|link| link.node == id)
@@ -220,7 +223,8 @@ impl PlainPage {
                 }
             }
             local_name!("a") | local_name!("area") => {
-                let Some(href) = get(local_name!("href")) else { return };
+                let href = get(local_name!("href")).or_else(|| element.attribute_named("xlink:href"));
+                let Some(href) = href else { return };
                 let rel = get(local_name!("rel")).unwrap_or_default();
                 let number = self.link(page, href, rel, line, links_max);
                 self.relate(page, href, rel, line);
