@@ -1,5 +1,7 @@
 //! Graphs in, links out, through the front door.
 
+#![expect(clippy::unwrap_used, clippy::needless_pass_by_value, reason = "the helpers are tests too")]
+
 use expect_test::{Expect, expect};
 use oxrdf::{GraphName, Literal, NamedNode, Quad};
 use proptest::prelude::*;

@@ -121,7 +121,7 @@ impl Default for Limits {
         Self {
             time_max: Duration::from_secs(2),
             quads_max: 1_000_000,
-            term_bytes_max: 256 << 20,
+            term_bytes_max: 64 << 20,
             diagnostics_max: 20,
             html_depth_max: 512,
             html_nodes_max: 1_000_000,

@@ -1,5 +1,7 @@
 //! Pages that mean harm: nothing may hang, overflow, or exhaust memory, and what was cut is said.
 
+#![expect(clippy::unwrap_used, reason = "the helpers are tests too")]
+
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -171,6 +173,13 @@ fn json_is_counted_before_it_is_read() {
         let (graph, _) = run("application/ld+json", body);
         assert_eq!(codes(&graph), [code]);
     }
+    let wide: String = (0..60_000).map(|n| format!("\"p{n}\":{n},")).collect();
+    let (graph, elapsed) = run(
+        "application/ld+json",
+        format!("{}{{{wide}\"@id\":\"urn:z\"}}{}", "{\"urn:p\":".repeat(97), "}".repeat(97)),
+    );
+    assert_eq!(codes(&graph), ["json-ld-too-costly"]);
+    assert!(elapsed < Duration::from_secs(1), "{elapsed:?}");
     // As deep as is allowed, and wide at the bottom.
     let leaves: String = (0..2000).map(|n| format!("\"p{n}\":{n},")).collect();
     let body = format!(

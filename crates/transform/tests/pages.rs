@@ -1,5 +1,7 @@
 //! Pages in, N-Quads out, through the front door.
 
+#![expect(clippy::unwrap_used, clippy::needless_pass_by_value, reason = "the helpers are tests too")]
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 

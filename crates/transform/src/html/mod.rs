@@ -1,7 +1,7 @@
 //! HTML: parsed once, read by every syntax that can be embedded in it.
 //!
 //! In: the decoded text of a page. Out: quads, words, robots' directives, in a [`Sink`]. The parse is
-//! [`parsed`], the tree [`dom`], the parser's guard against hostile markup `build`. Start at [`read`].
+//! [`parsed`], the tree [`dom`], the parser's guard against hostile markup `build`. Start at `read`.
 
 pub(crate) mod build;
 pub mod dom;

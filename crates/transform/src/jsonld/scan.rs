@@ -11,6 +11,8 @@ use super::contexts::is_term;
 
 /// Work a block may ask of the processor: definitions copied, whenever a context begins.
 const CONTEXT_WORK_MAX: usize = 2_000_000;
+/// Work with nested objects: the processor goes through everything in an object once for each object around it.
+const NESTING_WORK_MAX: usize = 4_000_000;
 /// Bytes that compact IRIs and relative references may expand to.
 const EXPANSION_BYTES_MAX: usize = 256 << 20;
 /// Contexts a block may name.
@@ -24,6 +26,8 @@ pub(super) struct Scan {
     /// Strings given as `@context`: names of remote ones.
     pub references: Vec<String>,
     strings: usize,
+    /// Strings and items, each as often as there is something around it.
+    nesting_work: usize,
     objects: usize,
     contexts: usize,
     /// Keys within contexts.
@@ -84,9 +88,13 @@ impl Scan {
                 b'}' | b']' if top > 0 => {
                     frames.pop();
                 }
-                b',' => frames[top].key_next = frame.object,
+                b',' => {
+                    self.nesting_work += top;
+                    frames[top].key_next = frame.object;
+                }
                 b':' => frames[top].key_next = false,
                 b'"' => {
+                    self.nesting_work += top;
                     let start = index + 1;
                     let mut escaped = false;
                     index = start;
@@ -140,6 +148,9 @@ impl Scan {
 
     /// Refuses what would take the processor too long or too much memory.
     pub(super) fn check_cost(&self, base: &PageUrl) -> Result<(), String> {
+        if self.nesting_work > NESTING_WORK_MAX {
+            return Err("it is too large for how deep it is nested".to_owned());
+        }
         let begins = if self.scoped { self.contexts + self.objects } else { self.contexts };
         let definitions = self.definitions + self.terms.len();
         if begins.saturating_mul(definitions) > CONTEXT_WORK_MAX {
