@@ -26,7 +26,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let per_batch: u64 = arguments.get(1).map_or(Ok(200), |text| text.parse())?;
 
     let directory = tempfile::tempdir()?;
-    let index = Index::open(directory.path(), IndexConfig::default())?;
+    let config = IndexConfig { index_text: with_text, ..IndexConfig::default() };
+    let index = Index::open(directory.path(), config)?;
     let mut random = SmallRng::seed_from_u64(2006);
     let (mut quads, mut generating) = (0, 0.0);
     let (started, cpu_started) = (Instant::now(), cpu_seconds());
@@ -34,11 +35,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let before = thread_cpu_seconds();
         let mut batch = Batch::new();
         for number in first..(first + per_batch).min(pages) {
-            let mut write = page(number, &mut random);
-            if !with_text {
-                write.text = None;
-            }
-            batch.push(write);
+            batch.push(page(number, &mut random));
             batch.push(metadata(number));
         }
         generating += thread_cpu_seconds() - before;

@@ -54,6 +54,12 @@ pub enum IndexError {
     /// The query is not SPARQL.
     #[error("not a SPARQL query: {0}")]
     Syntax(#[from] spargebra::SparqlSyntaxError),
+    /// Parsing and evaluation are recursive, and a query like this would need more stack than there is.
+    #[error("the query is too complex: {what}")]
+    TooComplex {
+        /// What there is too much of.
+        what: String,
+    },
     /// The base IRI of a query is not an IRI.
     #[error("`{base}` cannot be the base of a query: {reason}")]
     BaseIri {

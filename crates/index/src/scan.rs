@@ -169,11 +169,19 @@ impl Scan {
                 }
             }
         }
-        let Some(Reverse((key, source))) = self.heap.pop() else {
+        let Some(&Reverse((key, source))) = self.heap.peek() else {
             return Ok(None);
         };
-        if let Some(next) = self.advance(source)? {
-            self.heap.push(Reverse((next, source)));
+        match self.advance(source)? {
+            Some(next) => {
+                // Cheaper than taking the head out and putting the next in.
+                if let Some(mut head) = self.heap.peek_mut() {
+                    *head = Reverse((next, source));
+                }
+            }
+            None => {
+                self.heap.pop();
+            }
         }
         Ok(Some(key))
     }

@@ -107,8 +107,9 @@ impl Snapshot {
     }
 }
 
-/// Parses a query.
+/// Parses a query. Queries so deep or so long that recursion over them could overflow the stack are refused.
 pub fn parse_query(query: &str, base_iri: Option<&str>) -> Result<Query, IndexError> {
+    refuse_too_complex(query)?;
     let mut parser = SparqlParser::new();
     if let Some(base) = base_iri {
         parser = parser
@@ -116,6 +117,99 @@ pub fn parse_query(query: &str, base_iri: Option<&str>) -> Result<Query, IndexEr
             .map_err(|error| IndexError::BaseIri { base: base.to_owned(), reason: error.to_string() })?;
     }
     Ok(parser.parse_query(query)?)
+}
+
+/// Deepest nesting of brackets and signs in a query.
+const NESTING_MAX: usize = 64;
+/// Most operators in a query.
+const OPERATORS_MAX: usize = 1000;
+/// Most patterns in a query. The optimiser's time grows with the fourth power of their number, and it cannot be
+/// interrupted: 240 of them keep it busy for ten seconds.
+const PATTERNS_MAX: usize = 128;
+/// Words that join the pattern that came before with the one that follows.
+const LINKING_WORDS: [&str; 9] =
+    ["UNION", "OPTIONAL", "MINUS", "FILTER", "BIND", "GRAPH", "LATERAL", "SERVICE", "VALUES"];
+
+/// The parser recurses over brackets and signs, and chains (`a || b || c`, `. `, `UNION`) become trees as deep as they are
+/// long. An overflow of the stack cannot be caught, so both are counted before anything else looks at the query.
+fn refuse_too_complex(query: &str) -> Result<(), IndexError> {
+    let bytes = query.as_bytes();
+    let (mut depth, mut deepest, mut signs) = (0usize, 0, 0usize);
+    let (mut operators, mut patterns) = (0usize, 0usize);
+    let mut at = 0;
+    while let Some(&byte) = bytes.get(at) {
+        at += 1;
+        let is_sign = matches!(byte, b'!' | b'-' | b'+' | b'^');
+        match byte {
+            b'"' | b'\'' => at = skip_string(bytes, at - 1),
+            b'#' => at += count_while(&bytes[at..], |byte| !matches!(byte, b'\n' | b'\r')),
+            // An IRI, unless it is the operator: IRIs have no spaces.
+            b'<' => {
+                let length = count_while(&bytes[at..], |byte| {
+                    !matches!(byte, b'>' | b'<' | b'"' | b'{' | b'}' | 0..=b' ')
+                });
+                if bytes.get(at + length) == Some(&b'>') {
+                    at += length + 1;
+                } else {
+                    operators += 1;
+                }
+            }
+            b'(' | b'[' | b'{' => depth += 1,
+            b')' | b']' | b'}' => depth = depth.saturating_sub(1),
+            b'|' | b'&' | b'*' | b'=' | b'>' | b'!' | b'-' | b'+' | b'^' => operators += 1,
+            // A dot inside a number or a name separates nothing.
+            b'.' if bytes.get(at).is_some_and(u8::is_ascii_alphanumeric) => operators += 1,
+            b'/' | b';' | b'.' => patterns += 1,
+            // Lists of arguments are flat; lists of objects are not, and are not in brackets of their own.
+            b',' if depth < 2 => patterns += 1,
+            b'a'..=b'z' | b'A'..=b'Z' => {
+                let length = count_while(&bytes[at..], |byte| byte.is_ascii_alphanumeric() || byte == b'_');
+                let word = &query[at - 1..at + length];
+                at += length;
+                patterns +=
+                    usize::from(LINKING_WORDS.iter().any(|linking| word.eq_ignore_ascii_case(linking)));
+            }
+            _ => {}
+        }
+        if is_sign {
+            signs += 1;
+        } else if !byte.is_ascii_whitespace() {
+            signs = 0;
+        }
+        deepest = deepest.max(depth + signs);
+    }
+    if deepest > NESTING_MAX {
+        return Err(IndexError::TooComplex { what: format!("it is nested more than {NESTING_MAX} deep") });
+    }
+    if operators > OPERATORS_MAX {
+        return Err(IndexError::TooComplex { what: format!("it has more than {OPERATORS_MAX} operators") });
+    }
+    if patterns > PATTERNS_MAX {
+        return Err(IndexError::TooComplex { what: format!("it has more than {PATTERNS_MAX} patterns") });
+    }
+    Ok(())
+}
+
+fn count_while(bytes: &[u8], wanted: impl Fn(u8) -> bool) -> usize {
+    bytes.iter().take_while(|byte| wanted(**byte)).count()
+}
+
+/// The place after the string literal that begins at `start`.
+fn skip_string(bytes: &[u8], start: usize) -> usize {
+    let quote = bytes[start];
+    let long = bytes[start..].starts_with(&[quote; 3]);
+    let mut at = start + if long { 3 } else { 1 };
+    while let Some(&byte) = bytes.get(at) {
+        match byte {
+            b'\\' => at += 2,
+            _ if byte == quote && !long => return at + 1,
+            _ if byte == quote && bytes[at..].starts_with(&[quote; 3]) => return at + 3,
+            // A short string ends with its line; what follows is the parser's to complain about.
+            b'\n' if !long => return at,
+            _ => at += 1,
+        }
+    }
+    bytes.len()
 }
 
 /// Our own errors come back from the evaluator in a box.

@@ -148,6 +148,8 @@ pub struct IndexConfig {
     pub segments_max: usize,
     /// Whether segments are merged in the background at all.
     pub merge_in_background: bool,
+    /// Whether words are indexed for search. What is committed without stays unfindable by words.
+    pub index_text: bool,
     /// Memory of the text index's writer.
     pub text_memory_bytes: usize,
 }
@@ -159,6 +161,7 @@ impl Default for IndexConfig {
             small_segment_quads: 50_000,
             segments_max: 200,
             merge_in_background: true,
+            index_text: true,
             text_memory_bytes: 64 << 20,
         }
     }
@@ -433,7 +436,7 @@ impl Shared {
         let path = segment_path(&self.directory, number);
         let written = (|| {
             // Text first: its own thread indexes it while this one sorts quads.
-            for graph in &graphs {
+            for graph in graphs.iter().filter(|_| self.config.index_text) {
                 let triples = graph.triples.iter().flat_map(|triples| triples.iter()).map(Triple::as_ref);
                 text.write(graph.graph.as_ref(), graph.replaces, triples, graph.text)?;
             }

@@ -248,18 +248,58 @@ fn a_query_can_be_stopped() {
 }
 
 #[test]
-fn deeply_nested_queries_do_not_overflow_the_stack() {
+fn deep_and_long_queries_do_not_overflow_the_stack() {
     let directory = tempfile::tempdir().unwrap();
     let snapshot = example(directory.path()).snapshot();
-    let depth = 20_000;
-    for query in [
-        format!("SELECT * {{ {}{} }}", "{".repeat(depth), "}".repeat(depth)),
-        format!("SELECT * {{ ?s ?p ?o FILTER({}1{}) }}", "(".repeat(depth), ")".repeat(depth)),
-        format!("SELECT * {{ ?s ?p {}{} }}", "[ ?p ".repeat(depth), "1 ]".repeat(depth)),
-        format!("SELECT * {{ ?s ?p ?o FILTER({}1) }}", "!".repeat(depth)),
-        format!("SELECT * {{ ?s ?p ?o FILTER({}1) }}", "- ".repeat(depth)),
-        format!("SELECT * {{ ?s {}<http://example.org/p> ?o }}", "^".repeat(depth)),
-    ] {
-        let _ = snapshot.query(&query, &QueryOptions::default());
+    let run = |query: &str| match snapshot.query(query, &QueryOptions::default()) {
+        Ok(QueryResults::Solutions(solutions)) => {
+            for solution in solutions {
+                solution?;
+            }
+            Ok(())
+        }
+        Ok(_) => Ok(()),
+        Err(error) => Err(error),
+    };
+    let deep: [fn(usize) -> String; 6] = [
+        |depth| format!("SELECT * {{ {}{} }}", "{".repeat(depth), "}".repeat(depth)),
+        |depth| format!("SELECT * {{ ?s ?p ?o FILTER({}1{}) }}", "(".repeat(depth), ")".repeat(depth)),
+        |depth| format!("SELECT * {{ ?s ?p {}1{} }}", "[ <p:p> ".repeat(depth), " ]".repeat(depth)),
+        |depth| format!("SELECT * {{ ?s ?p ?o FILTER({}1) }}", "!".repeat(depth)),
+        |depth| format!("SELECT * {{ ?s ?p ?o FILTER({}1) }}", "- ".repeat(depth)),
+        |depth| format!("SELECT * {{ ?s {}<p:p> ?o }}", "^".repeat(depth)),
+    ];
+    let long: [fn(usize) -> String; 10] = [
+        |length| format!("SELECT * {{ ?s ?p ?o FILTER(1{}) }}", " + 1".repeat(length)),
+        |length| format!("SELECT * {{ ?s ?p ?o FILTER(1{}) }}", " && 1".repeat(length / 2)),
+        |length| format!("SELECT * {{ ?s ?p ?o FILTER(?o = 1{}) }}", " || ?o = 1".repeat(length / 3)),
+        |length| format!("SELECT * {{ ?s <p:p>{} ?o }}", "/<p:p>".repeat(length)),
+        |length| format!("SELECT * {{ ?s <p:p>{} ?o }}", "|<p:p>".repeat(length)),
+        |length| format!("SELECT * {{ {{}} {} }}", "UNION {}".repeat(length)),
+        |length| format!("SELECT * {{ ?s <p:p> ?o {} }}", "OPTIONAL { ?s <p:q> ?o }".repeat(length)),
+        |length| format!("SELECT * {{ ?s <p:p> 0 {} }}", "; <p:p> 1".repeat(length)),
+        |length| format!("SELECT * {{ ?s <p:p> 0 {} }}", ", 1".repeat(length)),
+        |length| format!("SELECT * {{ {} }}", "FILTER(?x)".repeat(length)),
+    ];
+    for (number, query) in deep.iter().enumerate() {
+        // Just inside the limit it is answered or refused, far outside always refused.
+        let _ = run(&query(60));
+        let refused = run(&query(20_000));
+        assert!(matches!(refused, Err(IndexError::TooComplex { .. })), "deep {number}: {refused:?}");
     }
+    for (number, query) in long.iter().enumerate() {
+        let _ = run(&query(120));
+        let _ = run(&query(950));
+        let refused = run(&query(100_000));
+        assert!(matches!(refused, Err(IndexError::TooComplex { .. })), "long {number}: {refused:?}");
+    }
+    // What only looks complex is not.
+    let brackets = "(((((".repeat(50);
+    let signs = "'\n+-".repeat(500);
+    run(&format!("SELECT * {{ ?s ?p ?o FILTER(?o = \"{brackets}\" || ?o = '''{signs}''') }}")).unwrap();
+    let list: Vec<String> =
+        (0..5000).map(|number| format!("<http://example.org/a.b/c-d/{number}>")).collect();
+    let (values, arguments) = (list.join(" "), list.join(", "));
+    run(&format!("SELECT * {{ VALUES ?s {{ {values} }} ?s ?p ?o FILTER(?s IN ({arguments})) }} # (((("))
+        .unwrap();
 }

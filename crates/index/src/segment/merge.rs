@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::format::{Section, SegmentFile, TERMS_PER_BLOCK};
 use super::pack::Row;
 use super::read::{GraphEntry, Position, Segment, TextBlock};
-use super::write::{OrderWriter, TermTextWriter, write_graphs};
+use super::write::{OrderWriter, TermTextWriter, pack_key, unpack_key, write_graphs};
 use crate::error::IndexError;
 use crate::order::Order;
 use crate::term::TermId;
@@ -202,8 +202,9 @@ struct MergedRows<'a> {
     positions: Vec<Position>,
     /// The row each input gave last, with its own numbers.
     original: Vec<Row>,
-    heap: BinaryHeap<Reverse<(Row, usize)>>,
-    last: Option<Row>,
+    /// The next row of each input, as a key.
+    heap: BinaryHeap<Reverse<(u128, usize)>>,
+    last: Option<u128>,
 }
 
 impl<'a> MergedRows<'a> {
@@ -215,7 +216,7 @@ impl<'a> MergedRows<'a> {
             Self { inputs, remaps, order, positions, original, heap: BinaryHeap::new(), last: None };
         for input in 0..inputs.len() {
             if let Some(row) = rows.advance(input)? {
-                rows.heap.push(Reverse((row, input)));
+                rows.heap.push(Reverse((pack_key(row), input)));
             }
         }
         Ok(rows)
@@ -242,22 +243,25 @@ impl<'a> MergedRows<'a> {
 
     /// The next row and the input it came from. `original` of that input is the same row in its own numbers.
     fn next(&mut self) -> Result<Option<(Row, usize)>, IndexError> {
-        // The input of the row handed out last is advanced only now, so that the caller could look at its original.
-        loop {
-            if let Some(&Reverse((row, input))) = self.heap.peek() {
-                if self.last != Some(row) {
-                    self.last = Some(row);
-                    return Ok(Some((row, input)));
-                }
-            } else {
-                return Ok(None);
+        while let Some(&Reverse((key, input))) = self.heap.peek() {
+            if self.last != Some(key) {
+                self.last = Some(key);
+                return Ok(Some((unpack_key(key), input)));
             }
-            if let Some(Reverse((_, input))) = self.heap.pop()
-                && let Some(row) = self.advance(input)?
-            {
-                self.heap.push(Reverse((row, input)));
+            // The input of the row handed out last is advanced only now, so that the caller could look at its
+            // original. Copies in other inputs end up here too.
+            match self.advance(input)? {
+                Some(row) => {
+                    if let Some(mut head) = self.heap.peek_mut() {
+                        *head = Reverse((pack_key(row), input));
+                    }
+                }
+                None => {
+                    self.heap.pop();
+                }
             }
         }
+        Ok(None)
     }
 }
 

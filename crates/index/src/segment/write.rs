@@ -158,11 +158,13 @@ impl<'a> SegmentBuilder<'a> {
     }
 }
 
-fn pack_key(row: Row) -> u128 {
+/// A row as one number that compares like it.
+pub(crate) fn pack_key(row: Row) -> u128 {
     row.into_iter().fold(0, |key, number| (key << 32) | u128::from(number))
 }
 
-fn unpack_key(key: u128) -> Row {
+/// The row of a key.
+pub(crate) fn unpack_key(key: u128) -> Row {
     [(key >> 96) as u32, (key >> 64) as u32, (key >> 32) as u32, key as u32]
 }
 
