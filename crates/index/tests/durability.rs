@@ -146,7 +146,7 @@ fn a_killed_writer_loses_nothing_it_acknowledged() {
         }
         assert_eq!(snapshot.quad_count().unwrap(), pages_seen * QUADS_PER_PAGE, "round {round}");
     }
-    assert!(commits > 30, "only {commits} commits were tried");
+    assert!(commits >= 15, "every round commits at least once, not {commits} times in all");
 
     // Opening for writing sweeps up what the crashes left.
     let index = Index::open(directory.path(), config()).unwrap();
