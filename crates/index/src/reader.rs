@@ -82,7 +82,7 @@ fn open(directory: &Path, manifest_bytes: Vec<u8>, before: Option<&Opened>) -> R
         _ => TextSearcher::open(&text_directory(directory), &manifest.text_meta)?,
     };
     let segments = open_segments(directory, &manifest, before.map(|before| &*before.view))?;
-    let view = View::new(manifest.generation, hasher, segments, text, before.map(|before| &*before.view));
+    let view = View::new(manifest.generation, hasher, &segments, text, before.map(|before| &*before.view));
     Ok(Opened { manifest_bytes, text_meta: manifest.text_meta, view: Arc::new(view) })
 }
 

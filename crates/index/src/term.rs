@@ -117,7 +117,7 @@ impl TermId {
 
     /// The number, for an inline `xsd:integer`.
     pub fn as_integer(self) -> Option<i64> {
-        (self.kind() == Some(TermKind::Integer)).then(|| ((self.0 as u64) ^ SIGN) as i64)
+        (self.kind() == Some(TermKind::Integer)).then_some(((self.0 as u64) ^ SIGN) as i64)
     }
 
     /// The truth value, for an inline `xsd:boolean`.

@@ -18,13 +18,12 @@ use crate::text::TextSearcher;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct DeadGraphs {
     bits: Vec<u64>,
-    graphs: u64,
     quads: u64,
 }
 
 impl DeadGraphs {
     fn new(segment: &Segment) -> Self {
-        Self { bits: vec![0; segment.term_count() as usize / 64 + 1], graphs: 0, quads: 0 }
+        Self { bits: vec![0; segment.term_count() as usize / 64 + 1], quads: 0 }
     }
 
     /// True when the graph with this local number is superseded.
@@ -37,7 +36,6 @@ impl DeadGraphs {
             && let Some(word) = self.bits.get_mut(local as usize / 64)
         {
             *word |= 1 << (local % 64);
-            self.graphs += 1;
             self.quads += quads;
         }
     }
@@ -85,7 +83,7 @@ impl View {
     pub(crate) fn new(
         generation: u64,
         hasher: Arc<TermHasher>,
-        segments: Vec<Arc<Segment>>,
+        segments: &[Arc<Segment>],
         text: TextSearcher,
         previous: Option<&Self>,
     ) -> Self {

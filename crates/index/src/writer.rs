@@ -235,7 +235,6 @@ impl Index {
                     text_meta: text.take_state().0,
                 };
                 manifest.store(directory)?;
-                manifest::sync_directory(directory)?;
                 (manifest, text)
             }
         };
@@ -243,7 +242,7 @@ impl Index {
         let hasher = Arc::new(TermHasher::new(manifest.key(directory)?));
         let segments = open_segments(directory, &manifest, None)?;
         let searcher = text.searcher()?;
-        let view = View::new(manifest.generation, Arc::clone(&hasher), segments, searcher, None);
+        let view = View::new(manifest.generation, Arc::clone(&hasher), &segments, searcher, None);
         let shared = Arc::new(Shared {
             directory: directory.to_owned(),
             config,
@@ -467,7 +466,7 @@ impl Shared {
         let mut segments: Vec<Arc<Segment>> =
             self.current.read().segments.iter().map(|view| Arc::clone(&view.segment)).collect();
         segments.extend(segment);
-        let swung = text.commit().and_then(|()| self.swing(writer, segments));
+        let swung = text.commit().and_then(|()| self.swing(writer, &segments));
         match swung {
             Ok(generation) => Ok(CommitReceipt { generation, quads, graphs: graphs.len() as u64 }),
             Err(error) => {
@@ -479,7 +478,7 @@ impl Shared {
     }
 
     /// Makes these segments, and the text as committed last, what the index consists of.
-    fn swing(&self, writer: &mut Writer, segments: Vec<Arc<Segment>>) -> Result<u64, IndexError> {
+    fn swing(&self, writer: &mut Writer, segments: &[Arc<Segment>]) -> Result<u64, IndexError> {
         let Some(text) = &mut writer.text else {
             return Err(IndexError::Stopped);
         };
@@ -572,7 +571,7 @@ impl Shared {
                 self.current.read().segments.iter().map(|view| Arc::clone(&view.segment)).collect();
             let is_nothing = merged.quad_count() == 0 && merged.graph_count() == 0;
             segments.splice(run.clone(), (!is_nothing).then(|| Arc::clone(&merged)));
-            if let Err(error) = self.swing(&mut writer, segments) {
+            if let Err(error) = self.swing(&mut writer, &segments) {
                 writer.text = None;
                 return Err(error);
             }

