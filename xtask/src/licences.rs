@@ -19,8 +19,9 @@ pub fn check(root: &Path) -> anyhow::Result<()> {
     let mut refused = Vec::new();
     for package in metadata["packages"].as_array().into_iter().flatten() {
         let name = package["name"].as_str().unwrap_or_default();
+        let excepted: Vec<String> = exceptions(&deny, name).chain(allowed.iter().cloned()).collect();
         match package["license"].as_str() {
-            Some(expression) if permits(expression, &allowed) => {}
+            Some(expression) if permits(expression, &excepted) => {}
             Some(expression) => refused.push(format!("{name}: {expression}")),
             None if package["source"] == Value::Null => {}
             None => refused.push(format!("{name}: no licence named")),
@@ -32,10 +33,22 @@ pub fn check(root: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// What `exceptions` allows to one crate alone: lines of the form `{ crate = "…", allow = ["…"] }`.
+fn exceptions(deny: &str, name: &str) -> impl Iterator<Item = String> {
+    let opening = format!("{{ crate = \"{name}\", allow = [");
+    deny.lines()
+        .filter_map(move |line| line.trim().strip_prefix(&opening)?.split(']').next().map(str::to_owned))
+        .flat_map(|list| {
+            list.split(',').map(|word| word.trim().trim_matches('"').to_owned()).collect::<Vec<_>>()
+        })
+}
+
 /// The quoted words of the `allow = […]` list.
 fn allowed_licences(deny: &str) -> Vec<String> {
-    let list =
-        deny.split_once("allow = [").and_then(|(_, rest)| rest.split_once(']')).map_or("", |(list, _)| list);
+    let list = deny
+        .split_once("\nallow = [")
+        .and_then(|(_, rest)| rest.split_once(']'))
+        .map_or("", |(list, _)| list);
     list.lines()
         .filter_map(|line| line.split('#').next())
         .flat_map(|line| line.split(','))
@@ -115,7 +128,9 @@ mod tests {
 
     #[test]
     fn the_list_is_read_with_its_comments() {
-        let list = allowed_licences("[licenses]\nallow = [\n  \"MIT\", # plain\n  \"ISC\",\n]\n");
-        assert_eq!(list, ["MIT", "ISC"]);
+        let deny = "[licenses]\nallow = [\n  \"MIT\", # plain\n  \"ISC\",\n]\nexceptions = [\n  { crate = \"a\", allow = [\"BSL-1.0\"] },\n]\n";
+        assert_eq!(allowed_licences(deny), ["MIT", "ISC"]);
+        assert_eq!(exceptions(deny, "a").collect::<Vec<_>>(), ["BSL-1.0"]);
+        assert_eq!(exceptions(deny, "b").count(), 0);
     }
 }

@@ -249,7 +249,7 @@ fn file_url(path: &str) -> anyhow::Result<String> {
     for byte in absolute.to_string_lossy().bytes() {
         match byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'.' | b'_' | b'~' => {
-                url.push(char::from(byte))
+                url.push(char::from(byte));
             }
             other => url.push_str(&format!("%{other:02X}")),
         }
