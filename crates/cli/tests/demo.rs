@@ -11,18 +11,12 @@ fn the_demo_answers_its_three_questions() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("demo");
     let out = stdout_of(webloom().args(["demo", "--no-serve", "--data"]).arg(&data));
-    assert!(out.contains("───"), "{out}");
-    assert!(out.matches("SELECT").count() >= 3, "{out}");
     // Under each question there is at least one row: a table is a header, a line, and answers.
-    for table in out.split("SELECT").skip(1) {
-        let rows = table
-            .lines()
-            .skip_while(|line| !line.starts_with('─'))
-            .skip(1)
-            .take_while(|line| !line.is_empty())
-            .count();
-        assert!(rows > 0, "a question has no answer:\n{out}");
-    }
+    let lines: Vec<&str> = out.lines().collect();
+    let first_rows: Vec<&str> =
+        lines.windows(2).filter(|pair| pair[0].starts_with('─')).map(|pair| pair[1]).collect();
+    assert_eq!(first_rows.len(), 3, "{out}");
+    assert!(first_rows.iter().all(|row| !row.is_empty()), "a question has no answer:\n{out}");
     // It may be run again, and only ever empties what it made itself.
     stdout_of(webloom().args(["demo", "--no-serve", "--data"]).arg(&data));
     let other = folder.path().join("other");

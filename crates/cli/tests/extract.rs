@@ -156,8 +156,15 @@ fn bad_input_gives_diagnostics_not_crashes() {
     }
     let (_, diagnostics) = extract(b"<a> <b> \"unfinished", "bad.ttl", &[]);
     assert!(diagnostics.contains("line 1"), "{diagnostics}");
-    let laughs = r#"<?xml version="1.0"?><!DOCTYPE r [<!ENTITY a "haha"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;"><!ENTITY c "&b;&b;&b;&b;&b;&b;&b;&b;&b;&b;">]>
-        <rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"><rdf:Description rdf:about="x"><rdf:value>&c;</rdf:value></rdf:Description></rdf:RDF>"#;
+    let ten = |entity: &str| format!("&{entity};").repeat(10);
+    let laughs = format!(
+        r#"<?xml version="1.0"?><!DOCTYPE r [<!ENTITY a "haha"><!ENTITY b "{}"><!ENTITY c "{}"><!ENTITY d "{}"><!ENTITY e "{}">]>
+        <rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"><rdf:Description rdf:about="x"><rdf:value>&e;</rdf:value></rdf:Description></rdf:RDF>"#,
+        ten("a"),
+        ten("b"),
+        ten("c"),
+        ten("d"),
+    );
     let (_, diagnostics) = extract(laughs.as_bytes(), "laughs.rdf", &[]);
     assert!(diagnostics.contains("rdf-xml-entities"), "{diagnostics}");
     let deep = format!("{}1{}", "{\"http://a.example/p\":".repeat(5000), "}".repeat(5000));

@@ -88,7 +88,14 @@ impl Prolog {
             let open = declared.essence.is_empty()
                 || declared.kind() == Some(DocumentKind::Html)
                 || (declared.is_vague() && declared.essence != "text/plain");
-            return (open && !matches!(extension, Some("js" | "css" | "txt" | "md")))
+            // In Turtle and its relatives `<a>` and `<s>` are relative IRIs.
+            let terse = matches!(
+                extension_kind,
+                Some(
+                    DocumentKind::Turtle | DocumentKind::TriG | DocumentKind::NTriples | DocumentKind::NQuads
+                )
+            ) && declared.is_vague();
+            return (open && !terse && !matches!(extension, Some("js" | "css" | "txt" | "md")))
                 .then_some(DocumentKind::Html);
         }
         if root.namespace == SVG || self.xml_declaration {

@@ -58,13 +58,18 @@ pub fn extract_links(page: &PageUrl, depth: u32, graph: &PageGraph, rules: &Link
     let mut extracted = Extracted::default();
     let view = PageView::new(page, &graph.quads, rules.rows_max);
 
-    // Targets by their place in the page, so that the order does not depend on how a query is evaluated.
-    let mut found: BTreeMap<u32, Option<String>> = BTreeMap::new();
-    for query in &rules.queries {
+    // Targets by their place in the page, and of several words those of the first query, then those that the page
+    // has first, so that nothing depends on how a query is evaluated.
+    let mut found: BTreeMap<u32, Option<((usize, u32), String)>> = BTreeMap::new();
+    for (number, query) in rules.queries.iter().enumerate() {
         if let Err(problem) = query.run(&view, |target, anchor| {
-            let words = found.entry(target).or_default();
-            if words.is_none() {
-                *words = anchor.and_then(|anchor| words_of(&anchor, rules.anchor_chars_max));
+            let best = found.entry(target).or_default();
+            let Some(anchor) = anchor else { return };
+            let place = (number, view.number(&anchor));
+            if best.as_ref().is_none_or(|(before, _)| place < *before)
+                && let Some(words) = words_of(&anchor, rules.anchor_chars_max)
+            {
+                *best = Some((place, words));
             }
         }) {
             let message = format!("link query `{}`: {problem}", query.name());
@@ -74,6 +79,7 @@ pub fn extract_links(page: &PageUrl, depth: u32, graph: &PageGraph, rules: &Link
 
     let mut numbers: HashMap<PageUrl, usize> = HashMap::new();
     for (target, anchor) in found {
+        let anchor = anchor.map(|(_, words)| words);
         let refuse = |refusal: Refusal, extracted: &mut Extracted| {
             *extracted.refused.entry(refusal).or_default() += 1;
         };

@@ -76,7 +76,7 @@ fn links_come_in_the_order_of_the_page_with_their_words() {
         expect![[r#"
             3 https://example.org/z "Zed page"
             3 https://example.org/a "A part"
-            3 https://example.org/m "em"
+            3 https://example.org/m "M"
             scheme: 1
             extension: 1"#]],
     );

@@ -12,7 +12,7 @@ use clap::{Args, ValueEnum};
 use oxjsonld::JsonLdProfileSet;
 use oxrdf::{GraphName, Quad};
 use oxrdfio::{RdfFormat, RdfSerializer};
-use webloom_detect::detect;
+use webloom_detect::{detect, detect_bytes};
 use webloom_fetch::{FetchConfig, Fetcher, MemoryRobotsStore, ResolveRule, SystemResolver, decode_capped};
 use webloom_model::{DetectedPage, Diagnostic, FetchOutcome, FetchedPage, PageGraph, PageUrl, SystemClock};
 use webloom_transform::{ContextSource, Syntax, TransformConfig, UnknownSyntax, transform};
@@ -74,7 +74,13 @@ impl Extract {
     pub fn run(self) -> anyhow::Result<()> {
         let config = self.transform_config()?;
         let page = self.page()?;
-        let detected = detect(page);
+        let detected = if self.is_local() {
+            // The file's extension is a hint, whatever the page is called.
+            let detection = detect_bytes(Some(&self.input), self.content_type.as_deref(), &page.body);
+            DetectedPage { page, detection }
+        } else {
+            detect(page)
+        };
         let mut graph = transform(&detected, &config);
         let mut diagnostics = detected.page.diagnostics.clone();
         diagnostics.append(&mut graph.diagnostics);
@@ -114,9 +120,13 @@ impl Extract {
         Ok(config)
     }
 
+    fn is_local(&self) -> bool {
+        !self.input.starts_with("http://") && !self.input.starts_with("https://")
+    }
+
     /// Reads or fetches the page.
     fn page(&self) -> anyhow::Result<FetchedPage> {
-        if self.input.starts_with("http://") || self.input.starts_with("https://") {
+        if !self.is_local() {
             let mut page = self.fetch()?;
             if let Some(content_type) = &self.content_type {
                 page.headers.retain(|(name, _)| name != "content-type");
