@@ -53,6 +53,13 @@ pub struct Extracted {
     pub diagnostics: Vec<Diagnostic>,
 }
 
+/// The words of a link.
+struct Words {
+    /// The number of the query that found them, then of the term they come from.
+    place: (usize, u32),
+    text: String,
+}
+
 /// Phase 5 for one page: found at `depth`, saying `graph`.
 pub fn extract_links(page: &PageUrl, depth: u32, graph: &PageGraph, rules: &LinkRules) -> Extracted {
     let mut extracted = Extracted::default();
@@ -60,16 +67,16 @@ pub fn extract_links(page: &PageUrl, depth: u32, graph: &PageGraph, rules: &Link
 
     // Targets by their place in the page, and of several words those of the first query, then those that the page
     // has first, so that nothing depends on how a query is evaluated.
-    let mut found: BTreeMap<u32, Option<((usize, u32), String)>> = BTreeMap::new();
+    let mut found: BTreeMap<u32, Option<Words>> = BTreeMap::new();
     for (number, query) in rules.queries.iter().enumerate() {
         if let Err(problem) = query.run(&view, |target, anchor| {
             let best = found.entry(target).or_default();
             let Some(anchor) = anchor else { return };
             let place = (number, view.number(&anchor));
-            if best.as_ref().is_none_or(|(before, _)| place < *before)
-                && let Some(words) = words_of(&anchor, rules.anchor_chars_max)
+            if best.as_ref().is_none_or(|best| place < best.place)
+                && let Some(text) = words_of(&anchor, rules.anchor_chars_max)
             {
-                *best = Some((place, words));
+                *best = Some(Words { place, text });
             }
         }) {
             let message = format!("link query `{}`: {problem}", query.name());
@@ -79,7 +86,7 @@ pub fn extract_links(page: &PageUrl, depth: u32, graph: &PageGraph, rules: &Link
 
     let mut numbers: HashMap<PageUrl, usize> = HashMap::new();
     for (target, anchor) in found {
-        let anchor = anchor.map(|(_, words)| words);
+        let anchor = anchor.map(|words| words.text);
         let refuse = |refusal: Refusal, extracted: &mut Extracted| {
             *extracted.refused.entry(refusal).or_default() += 1;
         };

@@ -140,6 +140,18 @@ impl RawSpec {
         }
     }
 
+    /// Adds texts to a list at the top level, those that are not in it yet.
+    pub fn extend(&mut self, key: &str, texts: &[String]) {
+        let list = self.table.entry(key).or_insert_with(|| Value::Array(Vec::new()));
+        if let Value::Array(list) = list {
+            for text in texts {
+                if !list.iter().any(|known| known.as_str() == Some(text)) {
+                    list.push(Value::from(text.as_str()));
+                }
+            }
+        }
+    }
+
     /// Sets one field from `key=value`, the value being TOML, or a bare text.
     pub fn set_from_text(&mut self, setting: &str) -> Result<(), String> {
         let (key, value) = setting.split_once('=').ok_or("write KEY=VALUE")?;
@@ -436,6 +448,14 @@ mod tests {
         let again = CrawlSpec::from_toml(&spec.written()).unwrap();
         assert_eq!(again.seeds, spec.seeds);
         assert_eq!(again.frontier.depth_max, Some(3));
+    }
+
+    #[test]
+    fn further_seeds_join_the_first() {
+        let mut raw = RawSpec::parse("seeds = [\"http://a.example/\"]").unwrap();
+        raw.extend("seeds", &["http://b.example/".to_owned(), "http://a.example/".to_owned()]);
+        let seeds: Vec<String> = raw.check().unwrap().seeds.into_iter().map(String::from).collect();
+        assert_eq!(seeds, ["http://a.example/", "http://b.example/"]);
     }
 
     #[test]

@@ -109,10 +109,9 @@ impl CrawlCommand {
 
     /// The file given, or the one the directory was started with, with the flags laid over it.
     fn specification(&self, data: &DataDir) -> anyhow::Result<CrawlSpec> {
-        let file = match &self.spec {
-            Some(file) => Some(file.clone()),
-            None => Some(data.spec()).filter(|kept| kept.is_file()),
-        };
+        let kept = Some(data.spec()).filter(|kept| kept.is_file());
+        let resumes = self.spec.is_none() && kept.is_some();
+        let file = self.spec.clone().or(kept);
         let mut raw = match &file {
             Some(file) => {
                 let text = std::fs::read_to_string(file)
@@ -122,20 +121,20 @@ impl CrawlCommand {
             }
             None => RawSpec::default(),
         };
+        if resumes {
+            // Further seeds of a crawl join the first: its scope must not lose them.
+            raw.extend("seeds", &self.seeds);
+        } else if !self.seeds.is_empty() {
+            raw.set("seeds", self.seeds.clone());
+        }
         self.lay_flags_over(&mut raw)?;
         raw.check().map_err(|problems| {
-            let place = file.map(|file| format!("in {} or the flags:\n", file.display())).unwrap_or_default();
-            wrong_usage(
-                format!("the crawl specification has problems {place}{problems}")
-                    .replace("problems `", "problems:\n`"),
-            )
+            let place = file.map(|file| format!(" ({} and the flags)", file.display())).unwrap_or_default();
+            wrong_usage(format!("the crawl specification has problems{place}:\n{problems}"))
         })
     }
 
     fn lay_flags_over(&self, raw: &mut RawSpec) -> anyhow::Result<()> {
-        if !self.seeds.is_empty() {
-            raw.set("seeds", self.seeds.clone());
-        }
         for (key, value) in [
             ("scope.max_pages", self.max_pages),
             ("scope.max_depth", self.max_depth),
