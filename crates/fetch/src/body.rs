@@ -14,7 +14,7 @@ use std::time::Duration;
 use bytes::{Buf, Bytes};
 use hyper::body::{Body, Incoming};
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncReadExt, ReadBuf};
-use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, Sleep, sleep, timeout, timeout_at};
 use webloom_model::{Diagnostic, FetchError};
 
@@ -52,6 +52,8 @@ pub(crate) struct ReadBody {
     pub complete: bool,
     /// The transfer broke off.
     pub ended_early: bool,
+    /// The place of a large body among those in memory; to be kept as long as its bytes.
+    pub permit: Option<OwnedSemaphorePermit>,
 }
 
 /// Reads a body and undoes its encodings.
@@ -59,7 +61,7 @@ pub(crate) async fn read_body(
     incoming: Incoming,
     content_encodings: &[String],
     limits: &BodyLimits,
-    large_bodies: &Semaphore,
+    large_bodies: &Arc<Semaphore>,
 ) -> Result<ReadBody, FetchError> {
     let mut diagnostics = Vec::new();
     let encodings =
@@ -116,27 +118,26 @@ pub(crate) async fn read_body(
     if bytes.capacity() - bytes.len() > bytes.len() / 4 {
         bytes.shrink_to_fit();
     }
-    drop(permit);
-    Ok(ReadBody { bytes: bytes.into(), wire_bytes, diagnostics, complete, ended_early })
+    Ok(ReadBody { bytes: bytes.into(), wire_bytes, diagnostics, complete, ended_early, permit })
 }
 
 /// What the decoders gave.
-struct Collected<'a> {
+struct Collected {
     bytes: Vec<u8>,
     stop: Stop,
-    /// Held by a large body until its bytes are handed over. It is the only one a body ever asks for, so
-    /// whoever holds one can always go on, and the queue moves.
-    permit: Option<SemaphorePermit<'a>>,
+    /// Held by a large body until nothing made of it is in memory any more. It is the only one a body ever asks for,
+    /// so whoever holds one can always go on, and the queue moves.
+    permit: Option<OwnedSemaphorePermit>,
 }
 
 /// Decodes until the end, a cap, or something broken.
-async fn collect<'a>(
+async fn collect(
     wire: &mut WireBody,
     encodings: &[Encoding],
     limits: &BodyLimits,
-    large_bodies: &'a Semaphore,
+    large_bodies: &Arc<Semaphore>,
     diagnostics: &mut Vec<Diagnostic>,
-) -> Result<Collected<'a>, FetchError> {
+) -> Result<Collected, FetchError> {
     let mut collected = Collected { bytes: Vec::new(), stop: Stop::End, permit: None };
     let Collected { bytes, stop, permit } = &mut collected;
     let overrun = Overrun::default();
@@ -174,7 +175,8 @@ async fn collect<'a>(
         if permit.is_none() && bytes.len() > limits.large_bytes {
             // The sender is not to blame for our queue, so the wait does not count against it.
             let waiting_since = Instant::now();
-            *permit = timeout(limits.timeout, large_bodies.acquire()).await.map_err(out_of_time)?.ok();
+            let place = Arc::clone(large_bodies).acquire_owned();
+            *permit = timeout(limits.timeout, place).await.map_err(out_of_time)?.ok();
             deadline += waiting_since.elapsed();
         }
         tokio::task::consume_budget().await;

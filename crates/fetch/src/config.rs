@@ -69,7 +69,7 @@ pub struct FetchConfig {
     pub compression_ratio_max: u64,
     /// A body longer than this is large, and needs one of a limited number of permits while in memory.
     pub large_body_bytes: usize,
-    /// Large bodies that may be in memory at once.
+    /// Large bodies that may be in memory at once, with all that is made of them: see `FetchedPage::reservation`.
     pub large_bodies_max: usize,
 
     /// How long an unused connection is kept. Zero keeps none.

@@ -22,7 +22,7 @@ use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
 use webloom_model::{
     Clock, FetchError, FetchOutcome, FetchedPage, HostHint, Lease, LeaseId, LinkCandidate, NotFetched,
-    PageUrl, Redirect,
+    PageUrl, Redirect, Reservation,
 };
 
 use crate::body::{self, BodyLimits, ReadBody};
@@ -57,7 +57,7 @@ pub struct Fetcher {
     clock: Arc<dyn Clock>,
     connector: Connector,
     pool: Pool,
-    large_bodies: Semaphore,
+    large_bodies: Arc<Semaphore>,
     counters: Arc<Counters>,
     page_headers: HeaderMap,
     robots_headers: HeaderMap,
@@ -103,7 +103,7 @@ impl Fetcher {
             clock,
             connector: Connector::new(&config, Arc::clone(&counters))?,
             pool: Pool::new(config.pool_idle, config.pool_connections_max),
-            large_bodies: Semaphore::new(config.large_bodies_max.min(Semaphore::MAX_PERMITS)),
+            large_bodies: Arc::new(Semaphore::new(config.large_bodies_max.min(Semaphore::MAX_PERMITS))),
             counters,
             page_headers: request_headers(&config, ACCEPT_PAGES)?,
             robots_headers: request_headers(&config, ACCEPT_ROBOTS)?,
@@ -240,6 +240,7 @@ impl Fetcher {
             fetched_at,
             elapsed: self.clock.now().saturating_duration_since(started),
             diagnostics: read.diagnostics,
+            reservation: read.permit.map(|permit| Arc::new(permit) as Reservation),
         })
     }
 

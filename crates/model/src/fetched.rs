@@ -3,7 +3,9 @@
 //! A 404 or a robots denial is an *answer* ([`NotFetched`]): the job is done. A time-out is a
 //! *failure* ([`FetchError`]): it says what the frontier should do with the URL.
 
+use std::any::Any;
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -34,7 +36,13 @@ pub struct FetchedPage {
     pub elapsed: Duration,
     /// What was wrong with the transfer: cut at a cap, broken compression, a body that ended early.
     pub diagnostics: Vec<Diagnostic>,
+    /// For a large body, its place among the few that may be in memory at once. Kept by whoever keeps what was made of
+    /// the page; the place is free again when the last of them lets go.
+    pub reservation: Option<Reservation>,
 }
+
+/// Something that gives back what it stands for when it is dropped.
+pub type Reservation = Arc<dyn Any + Send + Sync>;
 
 impl FetchedPage {
     /// The first header field of that (lower-case) name.
@@ -63,6 +71,7 @@ impl FetchedPage {
             fetched_at: Timestamp::UNIX_EPOCH,
             elapsed: Duration::ZERO,
             diagnostics: Vec::new(),
+            reservation: None,
         }
     }
 }

@@ -15,7 +15,9 @@ pub use blank::BlankScope;
 pub use clock::{Clock, SystemClock};
 pub use detection::{DetectedPage, Detection, DocumentKind, XmlName};
 pub use diagnostic::{Diagnostic, Severity};
-pub use fetched::{FetchError, FetchOutcome, FetchedPage, HostHint, NotFetched, Redirect, Retry};
+pub use fetched::{
+    FetchError, FetchOutcome, FetchedPage, HostHint, NotFetched, Redirect, Reservation, Retry,
+};
 pub use frontier::{
     Frontier, FrontierCounts, FrontierError, LeaseAnswer, OfferSummary, Settlement, SettlementKind,
 };

@@ -135,17 +135,21 @@ impl Worker {
         let start = Instant::now();
         let mut writes = Vec::new();
         let mut settlements = Vec::with_capacity(batch.len());
+        let mut reservations = Vec::new();
         let mut indexed = 0;
         for Request { mut woven, reply } in batch {
             // The page itself comes first, its metadata last; what is no page has metadata alone.
             indexed += u64::from(woven.writes.len() > 1);
             writes.append(&mut woven.writes);
             settlements.push(woven.settlement);
+            reservations.extend(woven.reservation);
             replies.push(reply);
         }
         let quads: usize = writes.iter().map(|write| write.triples.len()).sum();
         if !writes.is_empty() {
             self.index.commit(&Batch { writes })?;
+            // The quads of large pages are gone from memory; others may take their place.
+            drop(reservations);
         }
         self.frontier.settle(settlements)?;
         self.counters.add(Phase::Index, indexed, start.elapsed());

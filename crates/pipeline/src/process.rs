@@ -12,7 +12,7 @@ use webloom_index::{GraphWrite, WriteMode};
 use webloom_model::vocab::rdfs;
 use webloom_model::{
     DetectedPage, Detection, Diagnostic, DocumentKind, FetchError, FetchOutcome, FetchedPage, Lease,
-    LinkCandidate, PageGraph, PageUrl, Retry, Settlement, SettlementKind,
+    LinkCandidate, PageGraph, PageUrl, Reservation, Retry, Settlement, SettlementKind,
 };
 use webloom_transform::transform;
 
@@ -41,7 +41,11 @@ pub async fn process_page(crawl: &Crawl, lease: Lease) -> Result<(), CrawlError>
         })
         .await
     {
-        Ok(woven) => woven,
+        Ok(woven) => {
+            // The body has served; what waits for the commit are quads.
+            drop(remains);
+            woven
+        }
         Err(panicked) => {
             warn!(url = %lease.url(), reason = panicked.0, "a page broke a parser; it is kept without quads");
             remains.woven(&crawl.spec, lease, &panicked.0)
@@ -74,6 +78,15 @@ pub(crate) struct Woven {
     pub(crate) writes: Vec<GraphWrite>,
     /// For the frontier.
     pub(crate) settlement: Settlement,
+    /// What was made of a large page takes its place in memory until it is on disk.
+    pub(crate) reservation: Option<Reservation>,
+}
+
+impl Woven {
+    /// Of something that takes next to no room.
+    fn new(writes: Vec<GraphWrite>, settlement: Settlement) -> Self {
+        Self { writes, settlement, reservation: None }
+    }
 }
 
 /// Detect, transform, extract: from bytes to what is to be stored. No I/O, cannot fail.
@@ -114,6 +127,7 @@ fn store(
     Woven {
         writes: vec![page, metadata_write(url, metadata)],
         settlement: Settlement { lease: lease.id, kind: SettlementKind::Indexed, links },
+        reservation: detected.page.reservation.clone(),
     }
 }
 
@@ -154,9 +168,7 @@ fn without_page(crawl: &Crawl, lease: Lease, outcome: FetchOutcome) -> Woven {
     let settle = |kind, links| Settlement { lease: lease.id, kind, links };
     match outcome {
         FetchOutcome::Fetched(_) => unreachable!("a page is woven, not settled without one"),
-        FetchOutcome::RobotsFirst => {
-            Woven { writes: Vec::new(), settlement: settle(SettlementKind::Returned, Vec::new()) }
-        }
+        FetchOutcome::RobotsFirst => Woven::new(Vec::new(), settle(SettlementKind::Returned, Vec::new())),
         FetchOutcome::Redirected(redirect) => {
             crawl.counters.not_a_page("redirect");
             let target = lease.redirected(redirect.target.clone());
@@ -167,10 +179,10 @@ fn without_page(crawl: &Crawl, lease: Lease, outcome: FetchOutcome) -> Woven {
                     Vec::new()
                 }
             };
-            Woven {
-                writes: vec![metadata_write(lease.url(), metadata::of_redirect(&lease, &redirect))],
-                settlement: settle(SettlementKind::NoPage, links),
-            }
+            Woven::new(
+                vec![metadata_write(lease.url(), metadata::of_redirect(&lease, &redirect))],
+                settle(SettlementKind::NoPage, links),
+            )
         }
         FetchOutcome::NotFetched(reason) => {
             crawl.counters.not_a_page(match &reason {
@@ -178,10 +190,10 @@ fn without_page(crawl: &Crawl, lease: Lease, outcome: FetchOutcome) -> Woven {
                 other => other.code().to_owned(),
             });
             debug!(url = %lease.url(), %reason, "no page");
-            Woven {
-                writes: vec![metadata_write(lease.url(), metadata::of_not_fetched(&lease, &reason))],
-                settlement: settle(SettlementKind::NoPage, Vec::new()),
-            }
+            Woven::new(
+                vec![metadata_write(lease.url(), metadata::of_not_fetched(&lease, &reason))],
+                settle(SettlementKind::NoPage, Vec::new()),
+            )
         }
         FetchOutcome::Failed(error) if lease.attempt + 1 < crawl.spec.work.attempts_max => {
             crawl.counters.not_a_page(format!("{} (tried again)", error.code()));
@@ -190,7 +202,7 @@ fn without_page(crawl: &Crawl, lease: Lease, outcome: FetchOutcome) -> Woven {
                 Retry::WithBackoff => None,
                 Retry::After(pause) => Some(pause),
             };
-            Woven { writes: Vec::new(), settlement: settle(SettlementKind::Retry(pause), Vec::new()) }
+            Woven::new(Vec::new(), settle(SettlementKind::Retry(pause), Vec::new()))
         }
         FetchOutcome::Failed(error) => give_up(crawl, lease, &error),
     }
@@ -199,10 +211,10 @@ fn without_page(crawl: &Crawl, lease: Lease, outcome: FetchOutcome) -> Woven {
 fn give_up(crawl: &Crawl, lease: Lease, error: &FetchError) -> Woven {
     crawl.counters.not_a_page(error.code());
     debug!(url = %lease.url(), %error, "fetch given up");
-    Woven {
-        writes: vec![metadata_write(lease.url(), metadata::of_failure(&lease, error))],
-        settlement: Settlement { lease: lease.id, kind: SettlementKind::NoPage, links: Vec::new() },
-    }
+    Woven::new(
+        vec![metadata_write(lease.url(), metadata::of_failure(&lease, error))],
+        Settlement { lease: lease.id, kind: SettlementKind::NoPage, links: Vec::new() },
+    )
 }
 
 /// Enough of a page to say something of it when a parser panicked.
