@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use async_compression::tokio::bufread;
 use tokio::io::AsyncReadExt;
 use tokio::sync::Notify;
+use tokio::task::JoinSet;
 use webloom_model::FetchOutcome;
 
 use crate::site::{Site, Step, codes, fetch, fetch_page, lease, ok, pause, send, summary};
@@ -249,25 +250,36 @@ async fn large_bodies_queue_and_small_ones_pass() {
         config.large_bodies_max = 1;
         config.body_timeout = Duration::from_secs(10);
     }));
-    let start = |path: &'static str| {
+    let start = |path: &'static str, tasks: &mut JoinSet<FetchOutcome>| {
         let fetcher = Arc::clone(&fetcher);
-        tokio::spawn(async move { fetcher.fetch(&lease(&format!("http://example.org{path}"))).await.0 })
+        tasks.spawn(async move { fetcher.fetch(&lease(&format!("http://example.org{path}"))).await.0 });
     };
-    let stalls = start("/stalls");
+    let mut tasks = JoinSet::new();
+    start("/stalls", &mut tasks);
     while fetcher.stats().requests < 1 {
         tokio::task::yield_now().await;
     }
     tokio::time::sleep(Duration::from_millis(100)).await;
-    let queued: Vec<_> = (0..8).map(|_| start("/large")).collect();
-    assert_eq!(summary(&start("/small").await.unwrap()), r#"200 "small" []"#);
+    (0..8).for_each(|_| start("/large", &mut tasks));
+    let mut small = JoinSet::new();
+    start("/small", &mut small);
+    assert_eq!(summary(&small.join_next().await.unwrap().unwrap()), r#"200 "small" []"#);
     tokio::time::sleep(Duration::from_millis(100)).await;
-    assert!(queued.iter().all(|task| !task.is_finished()), "large bodies did not wait");
+    assert!(tasks.try_join_next().is_none(), "large bodies did not wait");
     go.notify_one();
-    for task in std::iter::once(stalls).chain(queued) {
-        let FetchOutcome::Fetched(page) = task.await.unwrap() else { panic!("not fetched") };
+    let mut fetched = 0;
+    while let Some(joined) = tasks.join_next().await {
+        let FetchOutcome::Fetched(page) = joined.unwrap() else { panic!("not fetched") };
         assert_eq!(page.body, large);
         assert_eq!(page.diagnostics, []);
+        if fetched == 0 {
+            // As long as somebody keeps the page, its place is taken.
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            assert!(tasks.try_join_next().is_none(), "a place was taken twice");
+        }
+        fetched += 1;
     }
+    assert_eq!(fetched, 9);
 }
 
 #[tokio::test]
