@@ -28,7 +28,9 @@ impl Stats {
             ("full text", stats.bytes.text),
             ("other", stats.bytes.other),
         ];
-        let per_quad = if stats.quads == 0 { 0.0 } else { total as f64 / stats.quads as f64 };
+        // Words are another kind of thing than quads; a figure per quad that counts them says little.
+        let per_quad =
+            if stats.quads == 0 { 0.0 } else { (total - stats.bytes.text) as f64 / stats.quads as f64 };
         let mut out = std::io::stdout().lock();
         if self.json {
             let parts: serde_json::Map<String, serde_json::Value> =
@@ -55,7 +57,12 @@ impl Stats {
         for (part, size) in parts {
             writeln!(out, "{part:<10} {:>14}", bytes(size))?;
         }
-        writeln!(out, "{:<10} {:>14}  ({per_quad:.1} bytes a quad)", "in all", bytes(total))?;
+        writeln!(
+            out,
+            "{:<10} {:>14}  ({per_quad:.1} bytes a quad without full text)",
+            "in all",
+            bytes(total)
+        )?;
         Ok(())
     }
 }
