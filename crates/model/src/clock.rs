@@ -1,6 +1,6 @@
 //! Time as a thing that is handed in, so that politeness and back-off can be tested without waiting.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use jiff::Timestamp;
 
@@ -26,9 +26,4 @@ impl Clock for SystemClock {
     fn wall(&self) -> Timestamp {
         Timestamp::now()
     }
-}
-
-/// `later - earlier`, or nothing when the order is the other way round.
-pub fn until(now: Instant, later: Instant) -> Duration {
-    later.saturating_duration_since(now)
 }

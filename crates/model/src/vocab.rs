@@ -21,7 +21,6 @@ macro_rules! vocabulary {
 vocabulary! {
     /// Our own terms, where no public vocabulary has one.
     wl = "urn:webloom:ns#" {
-        FETCH = "Fetch",
         DIAGNOSTIC_CLASS = "Diagnostic",
         DETECTED_TYPE = "detectedType",
         CHARSET = "charset",
@@ -37,7 +36,6 @@ vocabulary! {
         CODE = "code",
         LINE = "line",
         DIGEST = "sha256",
-        FETCH_ACTIVITY = "fetch",
     }
 }
 
@@ -59,7 +57,6 @@ vocabulary! {
         LANGUAGE = "language",
         FORMAT = "format",
         EXTENT = "extent",
-        IDENTIFIER = "identifier",
     }
 }
 
@@ -70,18 +67,12 @@ vocabulary! {
 
 vocabulary! {
     /// Provenance.
-    prov = "http://www.w3.org/ns/prov#" {
-        ENTITY = "Entity",
-        ACTIVITY = "Activity",
-        GENERATED_AT_TIME = "generatedAtTime",
-        WAS_GENERATED_BY = "wasGeneratedBy",
-        ENDED_AT_TIME = "endedAtTime",
-    }
+    prov = "http://www.w3.org/ns/prov#" { GENERATED_AT_TIME = "generatedAtTime" }
 }
 
 vocabulary! {
     /// HTTP in RDF.
-    http = "http://www.w3.org/2011/http#" { STATUS_CODE = "statusCodeNumber", HTTP_VERSION = "httpVersion" }
+    http = "http://www.w3.org/2011/http#" { STATUS_CODE = "statusCodeNumber" }
 }
 
 vocabulary! {

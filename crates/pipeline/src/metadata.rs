@@ -7,7 +7,7 @@ use oxrdf::{Literal, NamedNode, NamedNodeRef, Term, Triple};
 use sha2::{Digest, Sha256};
 use webloom_model::vocab::{dcterms, http, prov, rdf, rdfs, wl, xsd};
 use webloom_model::{
-    BlankScope, DetectedPage, Diagnostic, FetchError, Lease, NotFetched, PageText, PageUrl, Redirect,
+    BlankScope, DetectedPage, Diagnostic, FetchError, Lease, NotFetched, PageText, Redirect,
 };
 
 /// Predicates whose values depend on when and in which order pages were fetched, not on what the pages say. Two crawls
@@ -138,9 +138,4 @@ fn date_time(time: &jiff::Timestamp) -> Literal {
 
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// The page a metadata graph is about, if the name is one of ours.
-pub fn page_of(meta_graph: &str) -> Option<PageUrl> {
-    PageUrl::parse(meta_graph.strip_prefix(webloom_model::vocab::META_PREFIX)?).ok()
 }

@@ -162,11 +162,6 @@ impl RawSpec {
         Ok(())
     }
 
-    /// True when the field is written.
-    pub fn has(&self, key: &str) -> bool {
-        lookup(&self.table, key).is_some()
-    }
-
     /// Checks everything, reporting all problems at once.
     pub fn check(self) -> Result<CrawlSpec, SpecProblems> {
         let mut problems = Vec::new();
