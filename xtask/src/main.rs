@@ -14,6 +14,7 @@ use anyhow::{Context, bail};
 const USAGE: &str = "\
 cargo xtask test        set up what tests need, then check and test everything (what CI runs)
 cargo xtask check       formatting, lints, licences, tidy, generated files
+cargo xtask conformance the public suites: passed/total (names of suites, --failures to see the known ones too)
 cargo xtask codegen     write config/default.toml (--check: only compare)
 cargo xtask tidy        the rules of the tree: who may depend on whom, what must be there
 cargo xtask bench       the crawl benchmark, results into bench/results";
@@ -24,6 +25,7 @@ fn main() -> ExitCode {
     let done = match words.as_slice() {
         ["test"] => test(),
         ["check"] => check(),
+        ["conformance", rest @ ..] => conformance(rest),
         ["codegen"] => codegen(false),
         ["codegen", "--check"] => codegen(true),
         ["tidy"] => tidy::check(&root()),
@@ -53,8 +55,25 @@ fn test() -> anyhow::Result<()> {
     } else {
         step("cargo", &["test", "--workspace"], &environment)?;
     }
+    match suites() {
+        Some(_) => conformance(&[])?,
+        None => eprintln!("the public suites are not here (WEBLOOM_SUITES), so conformance was not counted"),
+    }
     eprintln!("all checks and tests passed");
     Ok(())
+}
+
+/// Runs the public suites.
+fn conformance(arguments: &[&str]) -> anyhow::Result<()> {
+    let mut words = vec!["run", "--quiet", "--package", "webloom-conformance", "--"];
+    words.extend(arguments);
+    step("cargo", &words, &[])
+}
+
+/// The folder of the public suites, where it is there.
+fn suites() -> Option<PathBuf> {
+    let folder = env::var_os("WEBLOOM_SUITES").map_or_else(|| root().join("../shared/suites"), PathBuf::from);
+    folder.is_dir().then_some(folder)
 }
 
 /// What can be said of the tree without running it.

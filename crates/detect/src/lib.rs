@@ -18,7 +18,7 @@ const HEAD_BYTES_MAX: usize = 64 * 1024;
 /// Phase 2 for one page.
 pub fn detect(page: FetchedPage) -> DetectedPage {
     let detection = detect_bytes(Some(page.url.as_str()), page.header("content-type"), &page.body);
-    DetectedPage { page, detection }
+    DetectedPage { page, detection, unpacked: None }
 }
 
 /// Decides what `body` is, given where it came from and what the server said of it.

@@ -49,9 +49,7 @@ pub(crate) fn syntaxes(kind: DocumentKind, body: &[u8], head: &str, charset: &st
         | DocumentKind::NTriples
         | DocumentKind::NQuads
         | DocumentKind::JsonLd => return vec![kind.as_str()],
-        DocumentKind::Xml | DocumentKind::Rss | DocumentKind::Atom | DocumentKind::Unknown => {
-            return Vec::new();
-        }
+        _ => return Vec::new(),
     }
     // UTF-16 hides ASCII words from a byte scan; for it the decoded head must do.
     let bytes = if charset.starts_with("UTF-16") { head.as_bytes() } else { body };

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use bytes::Bytes;
 use serde::Serialize;
 
 use crate::FetchedPage;
@@ -32,13 +33,31 @@ pub enum DocumentKind {
     NQuads,
     /// JSON-LD.
     JsonLd,
+    /// JSON Feed.
+    JsonFeed,
+    /// OPML: an outline, mostly a list of feeds.
+    Opml,
+    /// A sitemap or an index of sitemaps.
+    Sitemap,
+    /// SVG.
+    Svg,
+    /// A WSDL description of a web service.
+    Wsdl,
+    /// vCard.
+    VCard,
+    /// iCalendar.
+    ICalendar,
+    /// Comma- or tab-separated values.
+    Csv,
+    /// A raster image: JPEG, PNG, GIF, WebP, TIFF.
+    Image,
     /// Whatever else; its media type is all that is known.
     Unknown,
 }
 
 impl DocumentKind {
     /// Every kind, for tables and tests.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 21] = [
         Self::Html,
         Self::Xhtml,
         Self::Xml,
@@ -50,6 +69,15 @@ impl DocumentKind {
         Self::NTriples,
         Self::NQuads,
         Self::JsonLd,
+        Self::JsonFeed,
+        Self::Opml,
+        Self::Sitemap,
+        Self::Svg,
+        Self::Wsdl,
+        Self::VCard,
+        Self::ICalendar,
+        Self::Csv,
+        Self::Image,
         Self::Unknown,
     ];
 
@@ -67,6 +95,15 @@ impl DocumentKind {
             Self::NTriples => "n-triples",
             Self::NQuads => "n-quads",
             Self::JsonLd => "json-ld",
+            Self::JsonFeed => "json-feed",
+            Self::Opml => "opml",
+            Self::Sitemap => "sitemap",
+            Self::Svg => "svg",
+            Self::Wsdl => "wsdl",
+            Self::VCard => "vcard",
+            Self::ICalendar => "icalendar",
+            Self::Csv => "csv",
+            Self::Image => "image",
             Self::Unknown => "unknown",
         }
     }
@@ -85,7 +122,16 @@ impl DocumentKind {
             Self::NTriples => "application/n-triples",
             Self::NQuads => "application/n-quads",
             Self::JsonLd => "application/ld+json",
-            Self::Unknown => return None,
+            Self::JsonFeed => "application/feed+json",
+            Self::Opml => "text/x-opml",
+            Self::Sitemap => "application/xml",
+            Self::Svg => "image/svg+xml",
+            Self::Wsdl => "application/wsdl+xml",
+            Self::VCard => "text/vcard",
+            Self::ICalendar => "text/calendar",
+            Self::Csv => "text/csv",
+            // Which image it is, only its bytes tell.
+            Self::Image | Self::Unknown => return None,
         })
     }
 }
@@ -127,4 +173,13 @@ pub struct DetectedPage {
     pub page: FetchedPage,
     /// What it is.
     pub detection: Detection,
+    /// What was in the body, where the body is a compressed file such as `sitemap.xml.gz`.
+    pub unpacked: Option<Bytes>,
+}
+
+impl DetectedPage {
+    /// The bytes that detection speaks of: the body, or what was packed in it.
+    pub fn content(&self) -> &Bytes {
+        self.unpacked.as_ref().unwrap_or(&self.page.body)
+    }
 }

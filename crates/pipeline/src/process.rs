@@ -236,6 +236,7 @@ impl Remains {
                 syntaxes: Vec::new(),
             },
             page: self.0,
+            unpacked: None,
         };
         let diagnostic =
             Diagnostic::error("reader-panicked", format!("a reader gave up on this page: {reason}"));

@@ -11,22 +11,50 @@ use std::time::Duration;
 pub enum Syntax {
     /// The triples plain HTML gives.
     Html,
+    /// RDFa 1.1, in HTML and in XML.
+    Rdfa,
+    /// Microdata.
+    Microdata,
     /// JSON-LD, in HTML or alone.
     JsonLd,
+    /// Microformats, both versions.
+    Microformats,
+    /// Open Graph, Twitter cards, Dublin Core, and HTTP's `Link`.
+    Meta,
+    /// RSS, Atom, JSON Feed, OPML, sitemaps.
+    Feed,
     /// Turtle, TriG, N-Triples, N-Quads, RDF/XML.
     Rdf,
+    /// Other files: vCard, iCalendar, CSV, SVG, WSDL, images.
+    File,
 }
 
 impl Syntax {
     /// Every syntax.
-    pub const ALL: [Self; 3] = [Self::Html, Self::JsonLd, Self::Rdf];
+    pub const ALL: [Self; 9] = [
+        Self::Html,
+        Self::Rdfa,
+        Self::Microdata,
+        Self::JsonLd,
+        Self::Microformats,
+        Self::Meta,
+        Self::Feed,
+        Self::Rdf,
+        Self::File,
+    ];
 
     /// The name on the command line.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Html => "html",
+            Self::Rdfa => "rdfa",
+            Self::Microdata => "microdata",
             Self::JsonLd => "jsonld",
+            Self::Microformats => "microformats",
+            Self::Meta => "meta",
+            Self::Feed => "feed",
             Self::Rdf => "rdf",
+            Self::File => "file",
         }
     }
 }
@@ -146,6 +174,10 @@ pub struct TransformConfig {
     pub contexts: Arc<dyn ContextSource>,
     /// The name by which pages may address us in `<meta name=…>` and `X-Robots-Tag`, in lower case.
     pub robots_agent: String,
+    /// Give the processor graph of RDFa too: its warnings and errors, as triples.
+    pub processor_graph: bool,
+    /// Expand the vocabularies RDFa names: what their definitions say of properties and classes is added.
+    pub vocab_expansion: bool,
     /// What no page may exceed.
     pub limits: Limits,
 }
@@ -156,6 +188,8 @@ impl Default for TransformConfig {
             only: None,
             contexts: Arc::new(BundledContexts),
             robots_agent: "webloom".to_owned(),
+            processor_graph: false,
+            vocab_expansion: false,
             limits: Limits::default(),
         }
     }

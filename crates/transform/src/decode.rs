@@ -9,7 +9,7 @@ use crate::Sink;
 
 /// The text of a page, without byte order mark; UTF-8 where no charset was found.
 pub(crate) fn decode<'a>(page: &'a DetectedPage, sink: &mut Sink<'_>) -> Cow<'a, str> {
-    let (text, diagnostic) = decode_bytes(&page.page.body, page.detection.charset);
+    let (text, diagnostic) = decode_bytes(page.content(), page.detection.charset);
     if let Some(diagnostic) = diagnostic {
         sink.diagnose(diagnostic);
     }

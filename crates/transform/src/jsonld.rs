@@ -19,9 +19,9 @@ use webloom_model::{Diagnostic, PageUrl};
 use self::contexts::Contexts;
 use self::scan::Scan;
 use crate::Sink;
+use crate::dom::Dom;
 use crate::guard::DeadlineReader;
 use crate::html::ParsedPage;
-use crate::html::dom::Dom;
 use crate::rdf::lower_first;
 
 /// Different mistakes of one block that are collected.

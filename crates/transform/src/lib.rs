@@ -2,12 +2,21 @@
 
 mod config;
 mod decode;
+pub mod dom;
+mod feed;
+mod file;
 mod guard;
 pub mod html;
 mod jsonld;
+mod link_header;
+mod meta;
+mod microdata;
+mod microformats;
 mod rdf;
+mod rdfa;
 mod robots;
 mod sink;
+pub mod xml;
 
 pub use config::{BundledContexts, ContextSource, Limits, Syntax, TransformConfig, UnknownSyntax};
 use decode::decode;
@@ -45,12 +54,24 @@ pub fn transform(page: &DetectedPage, config: &TransformConfig) -> PageGraph {
         | DocumentKind::NTriples
         | DocumentKind::NQuads
         | DocumentKind::RdfXml => {}
-        // Items and their links will come from a reader of feeds.
-        DocumentKind::Rss | DocumentKind::Atom => {}
-        // A stylesheet chosen by root element will turn it into RDF; GRDDL will find others.
-        DocumentKind::Xml => {}
+        DocumentKind::Rss
+        | DocumentKind::Atom
+        | DocumentKind::JsonFeed
+        | DocumentKind::Opml
+        | DocumentKind::Sitemap => feed::read(page, &decode(page, &mut sink), &mut sink),
+        // Any XML may carry RDFa. A stylesheet chosen by root element will turn the rest of it into RDF.
+        DocumentKind::Xml | DocumentKind::Svg | DocumentKind::Wsdl => {
+            html::read_xml(page, &decode(page, &mut sink), &mut sink);
+        }
+        DocumentKind::VCard | DocumentKind::ICalendar | DocumentKind::Csv => {
+            file::read_text(page, &decode(page, &mut sink), &mut sink);
+        }
+        DocumentKind::Image => file::read_image(page, &mut sink),
         // Nothing here reads it. An external service may, one day.
         DocumentKind::Unknown => {}
+    }
+    if config.wants(Syntax::Meta) {
+        link_header::read(&page.page, &mut sink);
     }
     sink.finish()
 }

@@ -247,7 +247,7 @@ fn transform_as(kind: DocumentKind, body: &[u8]) -> PageGraph {
     detection.kind = kind;
     let url = PageUrl::parse("https://example.org/dir/page").unwrap();
     let page = FetchedPage::local(url, None, Bytes::copy_from_slice(body));
-    transform(&DetectedPage { page, detection }, &TransformConfig::default())
+    transform(&DetectedPage { page, detection, unpacked: None }, &TransformConfig::default())
 }
 
 fn check_graph(kind: DocumentKind, body: &[u8]) {

@@ -41,7 +41,7 @@ pub struct Extract {
     /// The Content-Type it was served with.
     #[arg(long, value_name = "MIME")]
     content_type: Option<String>,
-    /// Only these syntaxes: html, jsonld, rdf.
+    /// Only these syntaxes: html, rdfa, microdata, jsonld, microformats, meta, feed, rdf, file.
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     only: Vec<String>,
     /// How to print.
@@ -53,6 +53,12 @@ pub struct Extract {
     /// Put the page's URL as graph; without it triples print in the default graph.
     #[arg(long)]
     context_graph: bool,
+    /// Print RDFa's processor graph too: what its processor noticed, as triples.
+    #[arg(long)]
+    processor_graph: bool,
+    /// Add what the vocabularies that RDFa names say of their properties and classes (they are read through --map).
+    #[arg(long)]
+    vocab_expansion: bool,
     /// Fetch from private and loopback addresses too.
     #[arg(long)]
     allow_private: bool,
@@ -77,7 +83,7 @@ impl Extract {
         let detected = if self.is_local() {
             // The file's extension is a hint, whatever the page is called.
             let detection = detect_bytes(Some(&self.input), self.content_type.as_deref(), &page.body);
-            DetectedPage { page, detection }
+            DetectedPage { page, detection, unpacked: None }
         } else {
             detect(page)
         };
@@ -94,7 +100,11 @@ impl Extract {
     }
 
     fn transform_config(&self) -> anyhow::Result<TransformConfig> {
-        let mut config = TransformConfig::default();
+        let mut config = TransformConfig {
+            processor_graph: self.processor_graph,
+            vocab_expansion: self.vocab_expansion,
+            ..TransformConfig::default()
+        };
         if !self.only.is_empty() {
             let syntaxes: BTreeSet<Syntax> = self
                 .only

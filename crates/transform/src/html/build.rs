@@ -21,8 +21,8 @@ use html5ever::tree_builder::{Tracer, TreeBuilder, TreeBuilderOpts};
 use html5ever::{Attribute, ExpandedName, LocalName, QualName, TokenizerResult, local_name, ns};
 use webloom_model::Diagnostic;
 
-use super::dom::{Dom, Element, NodeData, NodeId};
 use crate::Limits;
+use crate::dom::{Dom, Element, NodeData, NodeId};
 
 /// What the tokeniser gets at once: the work between two looks at the clock.
 const CHUNK_BYTES: usize = 16 * 1024;
@@ -34,7 +34,7 @@ const LINK_DEPTH_EXTRA: usize = 512;
 const REOPENED_MAX: usize = 128;
 
 /// Parses a document. Always gives a tree; what was cut is in the diagnostics.
-pub(crate) fn build(text: &str, limits: &Limits, deadline: Instant) -> (Dom, Vec<Diagnostic>) {
+pub(crate) fn build(text: &str, limits: &Limits, deadline: Instant) -> Built {
     // No markup needs more than one node for every byte, however little it closes.
     let nodes_max = limits.html_nodes_max.min(text.len().saturating_add(1000));
     let options = TreeBuilderOpts { scripting_enabled: false, ..TreeBuilderOpts::default() };
@@ -96,7 +96,15 @@ pub(crate) fn build(text: &str, limits: &Limits, deadline: Instant) -> (Dom, Vec
         };
         diagnostics.push(Diagnostic::warning("html-cut", message).at_line(u64::from(sink.line.get())));
     }
-    (sink.dom.into_inner(), diagnostics)
+    Built { dom: sink.dom.into_inner(), public_id: sink.public_id.into_inner(), diagnostics }
+}
+
+/// What came of a parse.
+pub(crate) struct Built {
+    pub(crate) dom: Dom,
+    /// The public identifier of the DOCTYPE.
+    pub(crate) public_id: Option<String>,
+    pub(crate) diagnostics: Vec<Diagnostic>,
 }
 
 /// Why parsing stopped early.
@@ -323,6 +331,7 @@ struct Handle {
 /// Builds the tree as the tree builder says.
 struct DomSink {
     dom: RefCell<Dom>,
+    public_id: RefCell<Option<String>>,
     no_name: Rc<QualName>,
     integration_points: RefCell<Vec<NodeId>>,
     line: Cell<u32>,
@@ -334,6 +343,7 @@ impl DomSink {
     fn new() -> Self {
         Self {
             dom: RefCell::new(Dom::new()),
+            public_id: RefCell::default(),
             no_name: Rc::new(QualName::new(None, ns!(), local_name!(""))),
             integration_points: RefCell::default(),
             line: Cell::new(1),
@@ -415,7 +425,9 @@ impl TreeSink for DomSink {
         }
     }
 
-    fn append_doctype_to_document(&self, _name: StrTendril, _public: StrTendril, _system: StrTendril) {}
+    fn append_doctype_to_document(&self, _name: StrTendril, public: StrTendril, _system: StrTendril) {
+        *self.public_id.borrow_mut() = Some(public.to_string()).filter(|public| !public.is_empty());
+    }
 
     fn pop(&self, node: &Handle) {
         self.dom.borrow_mut().nodes[node.id.index()].closed = true;

@@ -1,33 +1,57 @@
 //! HTML: parsed once, read by every syntax that can be embedded in it.
 //!
 //! In: the decoded text of a page. Out: quads, words, robots' directives, in a [`Sink`]. The parse is
-//! [`parsed`], the tree [`dom`], the parser's guard against hostile markup `build`. Start at `read`.
+//! [`parsed`], the tree [`crate::dom`], the parser's guard against hostile markup `build`. Start at `read`.
 
 pub(crate) mod build;
-pub mod dom;
 pub mod parsed;
 pub(crate) mod plain;
 
-use webloom_model::DetectedPage;
+use webloom_model::{DetectedPage, DocumentKind};
 
-use crate::{Sink, Syntax, jsonld};
-pub use parsed::ParsedPage;
+use crate::{Sink, Syntax, file, jsonld, meta, microdata, microformats, rdfa, xml};
+pub use parsed::{Host, ParsedPage};
 
 /// A syntax embedded in HTML.
 type Reader = fn(&ParsedPage<'_>, &mut Sink<'_>);
 
-/// The syntaxes embedded in HTML, in the order their quads are written. RDFa, Microdata, microformats and
-/// `meta` vocabularies each get a line here.
-const READERS: &[(Syntax, Reader)] = &[(Syntax::JsonLd, jsonld::read_html)];
+/// The syntaxes embedded in HTML, in the order their quads are written.
+const READERS: &[(Syntax, Reader)] = &[
+    (Syntax::Meta, meta::read),
+    (Syntax::Rdfa, rdfa::read),
+    (Syntax::Microdata, microdata::read),
+    (Syntax::JsonLd, jsonld::read_html),
+    (Syntax::Microformats, microformats::read),
+];
 
 /// Reads an HTML or XHTML page.
+///
+/// XHTML is read as XML while it is well-formed, and as what browsers make of it when it is not.
 pub(crate) fn read(page: &DetectedPage, text: &str, sink: &mut Sink<'_>) {
-    let parsed = ParsedPage::parse(&page.page, text, sink);
+    let as_xml = (page.detection.kind == DocumentKind::Xhtml)
+        .then(|| xml::parse(text, sink.limits(), sink.deadline()))
+        .filter(|document| document.well_formed);
+    let parsed = match as_xml {
+        Some(document) => ParsedPage::from_xml(&page.page, document, sink),
+        None => ParsedPage::parse(&page.page, text, sink),
+    };
     // Plain HTML is always read: it has the page's words. Whether it gives quads is decided there.
     plain::read(&parsed, sink);
     for (syntax, reader) in READERS {
         if sink.config().wants(*syntax) {
             reader(&parsed, sink);
         }
+    }
+}
+
+/// Reads any other XML: what is embedded in it, and what files of its kind say.
+pub(crate) fn read_xml(page: &DetectedPage, text: &str, sink: &mut Sink<'_>) {
+    let document = xml::parse(text, sink.limits(), sink.deadline());
+    let parsed = ParsedPage::from_xml(&page.page, document, sink);
+    if sink.config().wants(Syntax::File) {
+        file::read_xml(page, &parsed, sink);
+    }
+    if sink.config().wants(Syntax::Rdfa) {
+        rdfa::read(&parsed, sink);
     }
 }

@@ -1,18 +1,36 @@
 //! A parsed page with what every embedded syntax needs to know of it: its tree, base and language.
 
-use html5ever::local_name;
+use html5ever::{local_name, ns};
 use oxrdf::Literal;
 use webloom_model::{FetchedPage, PageUrl};
 
 use super::build::build;
-use super::dom::Dom;
 use crate::Sink;
+use crate::dom::Dom;
+use crate::xml::XmlDocument;
 
-/// An HTML page, parsed once for all syntaxes.
+/// The language a page is written in, which decides some rules of the syntaxes embedded in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Host {
+    /// HTML, by the HTML parser.
+    Html,
+    /// XHTML, by the XML parser.
+    Xhtml,
+    /// SVG.
+    Svg,
+    /// Any other XML.
+    Xml,
+}
+
+/// A page, parsed once for all syntaxes.
 #[derive(Debug)]
 pub struct ParsedPage<'a> {
     /// As fetched: URL, headers.
     pub page: &'a FetchedPage,
+    /// What it is written in.
+    pub host: Host,
+    /// The public identifier of its DOCTYPE.
+    pub public_id: Option<String>,
     /// The tree.
     pub dom: Dom,
     /// What references are resolved against: `<base href>`, or the page's own URL.
@@ -26,9 +44,23 @@ pub struct ParsedPage<'a> {
 impl<'a> ParsedPage<'a> {
     /// Parses the text of a page.
     pub(crate) fn parse(page: &'a FetchedPage, text: &str, sink: &mut Sink<'_>) -> Self {
-        let (dom, diagnostics) = build(text, sink.limits(), sink.deadline());
-        diagnostics.into_iter().for_each(|diagnostic| sink.diagnose(diagnostic));
+        let built = build(text, sink.limits(), sink.deadline());
+        built.diagnostics.into_iter().for_each(|diagnostic| sink.diagnose(diagnostic));
+        Self::new(page, built.dom, Host::Html, built.public_id)
+    }
 
+    /// Takes a document that was parsed as XML.
+    pub(crate) fn from_xml(page: &'a FetchedPage, document: XmlDocument, sink: &mut Sink<'_>) -> Self {
+        let host = document.root().map_or(Host::Xml, |(_, root)| match &*root.name.local {
+            "html" if root.name.ns == ns!(html) => Host::Xhtml,
+            "svg" if root.name.ns == ns!(svg) => Host::Svg,
+            _ => Host::Xml,
+        });
+        document.diagnostics.into_iter().for_each(|diagnostic| sink.diagnose(diagnostic));
+        Self::new(page, document.dom, host, document.public_id)
+    }
+
+    fn new(page: &'a FetchedPage, dom: Dom, host: Host, public_id: Option<String>) -> Self {
         let mut base = None;
         let mut tag = None;
         let mut said_in_meta = None;
@@ -56,7 +88,7 @@ impl<'a> ParsedPage<'a> {
             .clone()
             .or(said_in_meta)
             .or_else(|| page.header("content-language").and_then(first_language_tag));
-        Self { page, base: base.unwrap_or_else(|| page.url.clone()), dom, tag, language }
+        Self { page, host, public_id, base: base.unwrap_or_else(|| page.url.clone()), dom, tag, language }
     }
 
     /// A literal in the page's language.

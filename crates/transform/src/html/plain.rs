@@ -12,7 +12,7 @@ use webloom_model::vocab::{dcterms, foaf, rdf, rdfs, xhv};
 use webloom_model::{Diagnostic, PageUrl, RobotsDirectives, UrlProblem};
 
 use super::ParsedPage;
-use super::dom::{Dom, Edge, Element, NodeData, NodeId};
+use crate::dom::{Dom, Edge, Element, NodeData, NodeId};
 use crate::{Sink, Syntax, robots};
 
 /// Different texts kept for one target.

@@ -1,6 +1,6 @@
 //! A document as a tree in one vector: nodes are numbers, links between them are numbers.
 //!
-//! Built by `build`, never changed afterwards. Nothing here recurses, so no document is too deep. Walk
+//! Built by the HTML or the XML parser, never changed afterwards. Nothing here recurses, so no document is too deep. Walk
 //! it with [`Dom::traverse`] (opening and closing edges, in document order) or [`Dom::descendants`].
 
 use html5ever::tendril::StrTendril;
@@ -77,7 +77,9 @@ pub enum NodeData {
     Element(Element),
     /// Characters.
     Text(StrTendril),
-    /// Comment, DOCTYPE, processing instruction: kept for its place only.
+    /// A comment: kept in XML, where literals may contain it; in HTML for its place only.
+    Comment(StrTendril),
+    /// DOCTYPE, processing instruction, a comment of HTML: kept for its place only.
     Other,
 }
 

@@ -1,0 +1,1 @@
+//! One file per suite: how its cases are read and judged.

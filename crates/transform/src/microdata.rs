@@ -1,0 +1,7 @@
+//! Microdata, as RDF.
+
+use crate::Sink;
+use crate::html::ParsedPage;
+
+/// Reads the Microdata of a page.
+pub(crate) fn read(_page: &ParsedPage<'_>, _sink: &mut Sink<'_>) {}
