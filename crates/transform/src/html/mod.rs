@@ -49,7 +49,7 @@ pub(crate) fn read_xml(page: &DetectedPage, text: &str, sink: &mut Sink<'_>) {
     let document = xml::parse(text, sink.limits(), sink.deadline());
     let parsed = ParsedPage::from_xml(&page.page, document, sink);
     if sink.config().wants(Syntax::File) {
-        file::read_xml(page, &parsed, sink);
+        file::read_xml(page, &parsed, text, sink);
     }
     if sink.config().wants(Syntax::Rdfa) {
         rdfa::read(&parsed, sink);
