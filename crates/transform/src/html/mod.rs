@@ -6,6 +6,7 @@
 pub(crate) mod build;
 pub mod parsed;
 pub(crate) mod plain;
+mod tokenize;
 
 use webloom_model::{DetectedPage, DocumentKind};
 
