@@ -1,7 +1,7 @@
 //! The language an element is written in: its own `lang`, else that of what it stands in, else the page's.
 
 use std::collections::HashMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use html5ever::local_name;
 use oxrdf::Literal;
@@ -12,18 +12,18 @@ use crate::html::ParsedPage;
 /// Remembers languages, so that asking for every element of a page costs no more than the page is long.
 pub(crate) struct Languages<'a> {
     page: &'a ParsedPage<'a>,
-    otherwise: Option<Rc<str>>,
-    known: HashMap<NodeId, Option<Rc<str>>>,
+    otherwise: Option<Arc<str>>,
+    known: HashMap<NodeId, Option<Arc<str>>>,
 }
 
 impl<'a> Languages<'a> {
     /// Knows nothing yet.
     pub(crate) fn new(page: &'a ParsedPage<'a>) -> Self {
-        Self { page, otherwise: page.language.as_deref().map(Rc::from), known: HashMap::new() }
+        Self { page, otherwise: page.language.as_deref().map(Arc::from), known: HashMap::new() }
     }
 
     /// The language of a node, if anybody says.
-    pub(crate) fn of(&mut self, node: NodeId) -> Option<Rc<str>> {
+    pub(crate) fn of(&mut self, node: NodeId) -> Option<Arc<str>> {
         let mut passed = Vec::new();
         let mut current = Some(node);
         let language = loop {
@@ -37,7 +37,7 @@ impl<'a> Languages<'a> {
                     element.attribute_named("xml:lang").or_else(|| element.attribute(&local_name!("lang")))
             {
                 // An empty language says that nobody knows, whatever is said further out.
-                break Some(tag.trim()).filter(|tag| !tag.is_empty()).map(Rc::from);
+                break Some(tag.trim()).filter(|tag| !tag.is_empty()).map(Arc::from);
             }
             current = self.page.dom.parent(id);
         };
