@@ -102,6 +102,8 @@ impl<'a> Items<'a> {
         if self.references.is_none() {
             return Vec::new();
         }
+        // Looking ahead is paid for apart: a web too large to be looked through is written as far as writing may go.
+        let nodes_left = self.nodes_left;
         let mut contained_in: HashMap<NodeId, Vec<NodeId>> = HashMap::new();
         let mut open: HashMap<NodeId, usize> = HashMap::new();
         let mut free = Vec::new();
@@ -121,6 +123,7 @@ impl<'a> Items<'a> {
                 }
             }
         }
+        self.nodes_left = nodes_left;
         // Take away what contains nothing, then what contains nothing any more; a loop never gets there.
         while let Some(item) = free.pop() {
             open.remove(&item);

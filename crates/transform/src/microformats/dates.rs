@@ -26,7 +26,7 @@ pub(super) fn combine(parts: &[String], known_date: Option<&str>) -> Option<(Str
             zone.get_or_insert(found);
         }
     }
-    let date = date.or(known_date);
+    let date = date.or(known_date.filter(|_| time.is_some()));
     let time = time.map(|mut time| {
         if time.zone.is_none() {
             time.zone = zone.clone();
@@ -240,7 +240,7 @@ mod tests {
         check(&["2009-06-26", "2010-01-01", "19:00", "20:00"], None, Some("2009-06-26 19:00"));
         check(&["22:00"], Some("2009-06-26"), Some("2009-06-26 22:00"));
         check(&["22:00"], None, Some("22:00"));
-        check(&["7"], Some("2009-06-26"), Some("2009-06-26"));
+        check(&["7"], Some("2009-06-26"), None);
         check(&["soon"], None, None);
         check(&[], None, None);
     }

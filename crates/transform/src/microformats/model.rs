@@ -28,6 +28,8 @@ pub struct Item {
     pub children: Vec<Arc<Self>>,
     /// Bytes of everything in it, what is shared counted each time.
     pub(super) bytes: usize,
+    /// Some property was said, not implied.
+    pub(super) explicit: bool,
 }
 
 /// A value of a property.

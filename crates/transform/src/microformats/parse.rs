@@ -141,8 +141,14 @@ impl<'a> Parser<'a> {
     }
 
     fn enter(&mut self, id: NodeId, element: &'a Element) {
+        let kinds = self.open.last().map(|open| open.kinds);
+        let old = kinds.filter(|kinds| !kinds.is_empty());
         let class = element.attribute(&local_name!("class"));
-        let rel = element.attribute(&local_name!("rel"));
+        let rel = if self.wanted == Wanted::Everything || old.is_some() {
+            element.attribute(&local_name!("rel"))
+        } else {
+            None
+        };
         if class.is_none() && rel.is_none() {
             return;
         }
@@ -152,9 +158,8 @@ impl<'a> Parser<'a> {
         {
             self.rels.add(&mut self.reader, &mut self.found, id, element, rel, href);
         }
-        let kinds = self.open.last().map(|open| open.kinds);
         let mut found = self.classes(class.unwrap_or_default(), kinds);
-        if let (Some(rel), Some(href), Some(kinds)) = (rel, href, kinds.filter(|kinds| !kinds.is_empty())) {
+        if let (Some(rel), Some(href), Some(kinds)) = (rel, href, old) {
             self.relations(rel, href, kinds, &mut found);
         }
         if found.properties.len() > 1 {
@@ -248,11 +253,13 @@ impl<'a> Parser<'a> {
         let Some(open) = self.open.last_mut() else { return };
         if let Some(category) = found.category {
             self.reader.budget.pay(category.len());
+            open.item.explicit = true;
             open.add("category", Value::Text(category, None));
             open.note(Prefix::Plain);
         }
+        let properties = found.properties;
         let mut known: Vec<(Prefix, Value)> = Vec::new();
-        for (prefix, name) in found.properties {
+        for (index, &(prefix, name)) in properties.iter().enumerate() {
             let value = match known.iter().find(|(known, _)| *known == prefix) {
                 Some((_, value)) => {
                     self.reader.budget.pay(value.bytes() + size_of::<Value>());
@@ -260,7 +267,9 @@ impl<'a> Parser<'a> {
                 }
                 None => {
                     let value = self.reader.value(prefix, node, element, &mut open.date);
-                    known.push((prefix, value.clone()));
+                    if properties[index + 1..].iter().any(|(later, _)| *later == prefix) {
+                        known.push((prefix, value.clone()));
+                    }
                     value
                 }
             };
@@ -268,6 +277,7 @@ impl<'a> Parser<'a> {
                 return;
             }
             open.note(prefix);
+            open.item.explicit = true;
             open.add(name, value);
         }
     }
@@ -290,6 +300,7 @@ impl<'a> Parser<'a> {
             around.item.children.push(item);
             return;
         }
+        around.item.explicit = true;
         for (count, (prefix, name)) in roles.into_iter().enumerate() {
             // The first is there; each further one is a copy for who writes it out.
             if count > 0 && !self.reader.budget.pay(item.bytes) {

@@ -70,7 +70,11 @@ impl<'i> Writer<'i> {
     /// Writes one item; false when the page has had enough.
     fn write_item(&mut self, item: &'i Item, sink: &mut Sink<'_>) -> bool {
         let Some(subject) = self.subjects.get(&std::ptr::from_ref(item)).cloned() else { return true };
-        if is_empty(item) {
+        if is_bare(item) {
+            // What is in it stands for itself.
+            let before = self.open.len();
+            item.children.iter().for_each(|child| drop(self.subject(child)));
+            self.open[before..].reverse();
             return true;
         }
         let roots: Vec<_> = item.types.iter().filter_map(|name| vocabulary::root(name)).collect();
@@ -100,13 +104,13 @@ impl<'i> Writer<'i> {
             }
         }
         for child in &item.children {
-            if is_empty(child) {
+            let object = self.subject(child);
+            if is_bare(child) {
                 continue;
             }
             let is_post = item.types.iter().any(|name| name == "h-feed")
                 && child.types.iter().any(|name| name == "h-entry");
             let predicate = if is_post { BLOG_POST.to_owned() } else { format!("{MICROFORMATS}child") };
-            let object = self.subject(child);
             if !sink.push_triple(subject.clone(), NamedNode::new_unchecked(predicate), object) {
                 return false;
             }
@@ -160,10 +164,15 @@ impl<'i> Writer<'i> {
     fn object(&mut self, name: &str, value: &'i Value) -> Option<Term> {
         let literal = |text: &str, language: Option<&str>| -> Option<Term> {
             let text = collapse(text);
+            // Numbers are in no language.
+            let language = language.filter(|_| text.contains(char::is_alphabetic));
             (!text.is_empty()).then(|| tagged(text, language).into())
         };
         match value {
-            Value::Item(item, plain) if is_empty(item) => self.object(name, plain),
+            Value::Item(item, plain) if is_bare(item) => {
+                self.subject(item);
+                self.object(name, plain)
+            }
             Value::Item(item, _) => Some(self.subject(item).into()),
             Value::Text(text, _) if name == "email" && is_mailbox(text) => {
                 NamedNode::new(format!("mailto:{}", text.trim())).map(Term::from).ok()
@@ -186,9 +195,13 @@ impl<'i> Writer<'i> {
     }
 }
 
-/// Nothing is said of it but what it is.
-fn is_empty(item: &Item) -> bool {
-    item.properties.is_empty() && item.children.is_empty()
+/// Nothing is said of it but what it is, or not even that: a root nobody knows, with nothing but what it implies, is
+/// the class of a style sheet more often than not.
+fn is_bare(item: &Item) -> bool {
+    if item.properties.is_empty() {
+        return item.children.is_empty() || item.types.iter().all(|name| vocabulary::root(name).is_none());
+    }
+    !item.explicit && item.types.iter().all(|name| vocabulary::root(name).is_none())
 }
 
 /// By hCard's rule, a card of an organisation has the same name twice.
