@@ -1,1 +1,4 @@
 //! One file per suite: how its cases are read and judged.
+
+pub mod microdata;
+pub mod microformats;

@@ -142,6 +142,10 @@ pub struct Limits {
     pub json_depth_max: usize,
     /// Bytes that entities may add to an RDF/XML document.
     pub entity_bytes_max: usize,
+    /// Nodes looked at for Microdata, counted again each time `itemref` or a nested property reaches them again.
+    pub microdata_nodes_max: usize,
+    /// Bytes of text and markup that microformats copy from the page; a node looked at counts for a few.
+    pub microformats_bytes_max: usize,
 }
 
 impl Default for Limits {
@@ -161,6 +165,8 @@ impl Default for Limits {
             json_bytes_max: 8 << 20,
             json_depth_max: 100,
             entity_bytes_max: 8 << 20,
+            microdata_nodes_max: 10_000_000,
+            microformats_bytes_max: 64 << 20,
         }
     }
 }

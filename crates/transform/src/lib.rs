@@ -20,6 +20,7 @@ pub mod xml;
 
 pub use config::{BundledContexts, ContextSource, Limits, Syntax, TransformConfig, UnknownSyntax};
 use decode::decode;
+pub use microformats::{Item, Microformats, RelUrl, Value, microformats};
 pub use sink::Sink;
 use webloom_model::{DetectedPage, DocumentKind, PageGraph};
 

@@ -15,7 +15,7 @@ use oxrdfio::{RdfFormat, RdfSerializer};
 use webloom_detect::{detect, detect_bytes};
 use webloom_fetch::{FetchConfig, Fetcher, MemoryRobotsStore, ResolveRule, SystemResolver, decode_capped};
 use webloom_model::{DetectedPage, Diagnostic, FetchOutcome, FetchedPage, PageGraph, PageUrl, SystemClock};
-use webloom_transform::{ContextSource, Syntax, TransformConfig, UnknownSyntax, transform};
+use webloom_transform::{ContextSource, Syntax, TransformConfig, UnknownSyntax, microformats, transform};
 
 use crate::output::wrong_usage;
 
@@ -74,6 +74,8 @@ enum Format {
     Trig,
     Jsonld,
     Json,
+    /// Microformats alone, as the canonical JSON of microformats2.
+    Mf2,
 }
 
 impl Extract {
@@ -87,6 +89,9 @@ impl Extract {
         } else {
             detect(page)
         };
+        if self.format == Format::Mf2 {
+            return print_microformats(&detected, &config);
+        }
         let mut graph = transform(&detected, &config);
         let mut diagnostics = detected.page.diagnostics.clone();
         diagnostics.append(&mut graph.diagnostics);
@@ -210,6 +215,8 @@ impl Extract {
                 writeln!(out, "{}", serde_json::to_string_pretty(&json)?)?;
                 return Ok(());
             }
+            // They are no quads; `run` has printed them.
+            Format::Mf2 => return Ok(()),
             Format::Nquads => RdfFormat::NQuads,
             Format::Trig => RdfFormat::TriG,
             Format::Jsonld => RdfFormat::JsonLd { profile: JsonLdProfileSet::empty() },
@@ -221,6 +228,19 @@ impl Extract {
         };
         write_quads(quads, format, out)
     }
+}
+
+/// Prints the microformats of a page, which are no quads.
+fn print_microformats(detected: &DetectedPage, config: &TransformConfig) -> anyhow::Result<()> {
+    let (found, diagnostics) = microformats(detected, config);
+    for diagnostic in detected.page.diagnostics.iter().chain(&diagnostics) {
+        eprintln!("{diagnostic}");
+    }
+    let mut out = BufWriter::new(std::io::stdout().lock());
+    serde_json::to_writer_pretty(&mut out, &found)?;
+    writeln!(out)?;
+    out.flush()?;
+    Ok(())
 }
 
 /// Serialises with the prefixes people expect.

@@ -25,17 +25,22 @@ const READERS: &[(Syntax, Reader)] = &[
     (Syntax::Microformats, microformats::read),
 ];
 
-/// Reads an HTML or XHTML page.
+/// Parses an HTML or XHTML page.
 ///
 /// XHTML is read as XML while it is well-formed, and as what browsers make of it when it is not.
-pub(crate) fn read(page: &DetectedPage, text: &str, sink: &mut Sink<'_>) {
+pub(crate) fn parse<'a>(page: &'a DetectedPage, text: &str, sink: &mut Sink<'_>) -> ParsedPage<'a> {
     let as_xml = (page.detection.kind == DocumentKind::Xhtml)
         .then(|| xml::parse(text, sink.limits(), sink.deadline()))
         .filter(|document| document.well_formed);
-    let parsed = match as_xml {
+    match as_xml {
         Some(document) => ParsedPage::from_xml(&page.page, document, sink),
         None => ParsedPage::parse(&page.page, text, sink),
-    };
+    }
+}
+
+/// Reads an HTML or XHTML page.
+pub(crate) fn read(page: &DetectedPage, text: &str, sink: &mut Sink<'_>) {
+    let parsed = parse(page, text, sink);
     // Plain HTML is always read: it has the page's words. Whether it gives quads is decided there.
     plain::read(&parsed, sink);
     for (syntax, reader) in READERS {
