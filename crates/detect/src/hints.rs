@@ -57,6 +57,15 @@ impl MediaType {
             "application/n-triples" | "text/n-triples" | "text/ntriples" => DocumentKind::NTriples,
             "application/n-quads" | "text/n-quads" | "text/x-nquads" | "text/nquads" => DocumentKind::NQuads,
             "application/ld+json" | "application/x-ld+json" => DocumentKind::JsonLd,
+            "application/feed+json" => DocumentKind::JsonFeed,
+            "text/x-opml" | "application/x-opml" | "application/opml+xml" | "text/x-opml+xml" => {
+                DocumentKind::Opml
+            }
+            "image/svg+xml" | "image/svg" => DocumentKind::Svg,
+            "application/wsdl+xml" => DocumentKind::Wsdl,
+            "text/vcard" | "text/x-vcard" | "text/directory" | "application/vcard" => DocumentKind::VCard,
+            "text/calendar" | "text/x-vcalendar" | "application/ics" => DocumentKind::ICalendar,
+            "text/csv" | "application/csv" | "text/x-csv" | "text/tab-separated-values" => DocumentKind::Csv,
             _ if self.is_xml() => DocumentKind::Xml,
             _ => return None,
         })
@@ -101,6 +110,7 @@ impl MediaType {
                 | "text/markdown"
                 | "text/calendar"
                 | "text/vcard"
+                | "text/tab-separated-values"
                 | "application/sparql-query"
                 | "application/sql"
         )
@@ -108,7 +118,7 @@ impl MediaType {
 
     /// Pictures, sound, fonts, archives: not text, and not ours.
     pub(crate) fn is_opaque(&self) -> bool {
-        if self.is_xml() {
+        if self.is_xml() || self.kind().is_some() {
             return false;
         }
         self.essence.starts_with("image/")
@@ -138,6 +148,19 @@ pub(crate) fn extension(url: &str) -> Option<&str> {
     (!stem.is_empty() && !extension.is_empty() && extension.len() <= 10).then_some(extension)
 }
 
+/// The name of what is inside a compressed file: `data.nt` of `data.nt.gz`, `map.svg` of `map.svgz`.
+pub(crate) fn inner_name(url: &str) -> &str {
+    let path = url.split(['?', '#']).next().unwrap_or_default();
+    for (suffix, kept) in [(".gz", 0), (".gzip", 0), (".svgz", 4)] {
+        if let Some(start) = path.len().checked_sub(suffix.len())
+            && path.as_bytes()[start..].eq_ignore_ascii_case(suffix.as_bytes())
+        {
+            return &path[..start + kept];
+        }
+    }
+    path
+}
+
 const EXTENSIONS: &[(&str, DocumentKind)] = &[
     ("html", DocumentKind::Html),
     ("htm", DocumentKind::Html),
@@ -154,8 +177,16 @@ const EXTENSIONS: &[(&str, DocumentKind)] = &[
     ("nt", DocumentKind::NTriples),
     ("nq", DocumentKind::NQuads),
     ("jsonld", DocumentKind::JsonLd),
+    ("opml", DocumentKind::Opml),
+    ("svg", DocumentKind::Svg),
+    ("wsdl", DocumentKind::Wsdl),
+    ("vcf", DocumentKind::VCard),
+    ("vcard", DocumentKind::VCard),
+    ("ics", DocumentKind::ICalendar),
+    ("ical", DocumentKind::ICalendar),
+    ("csv", DocumentKind::Csv),
+    ("tsv", DocumentKind::Csv),
     ("xml", DocumentKind::Xml),
-    ("svg", DocumentKind::Xml),
     ("xsd", DocumentKind::Xml),
     ("xsl", DocumentKind::Xml),
 ];
@@ -171,6 +202,7 @@ const OTHER_EXTENSIONS: &[(&str, &str)] = &[
     ("mjs", "text/javascript"),
     ("json", "application/json"),
     ("csv", "text/csv"),
+    ("tsv", "text/tab-separated-values"),
     ("md", "text/markdown"),
     ("txt", "text/plain"),
     ("ics", "text/calendar"),
@@ -189,7 +221,7 @@ const OTHER_EXTENSIONS: &[(&str, &str)] = &[
     ("woff2", "font/woff2"),
 ];
 
-/// The media type of files of that name, for those without a reader.
+/// The media type of files of that name, where their reader's own would be too general or there is no reader.
 pub(crate) fn media_type_of_extension(extension: &str) -> Option<&'static str> {
     OTHER_EXTENSIONS
         .iter()

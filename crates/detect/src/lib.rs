@@ -3,25 +3,65 @@
 mod charset;
 mod hints;
 mod json;
+mod lines;
 mod magic;
 mod markers;
 mod prolog;
 mod terse;
+mod unpack;
 
+use bytes::Bytes;
 use hints::MediaType;
 use prolog::Prolog;
-use webloom_model::{DetectedPage, Detection, DocumentKind, FetchedPage, XmlName};
+use webloom_model::{DetectedPage, Detection, Diagnostic, DocumentKind, FetchedPage, XmlName};
 
 /// How much of a body is looked at. Charset validation alone looks at all of it.
 const HEAD_BYTES_MAX: usize = 64 * 1024;
 
 /// Phase 2 for one page.
 pub fn detect(page: FetchedPage) -> DetectedPage {
-    let detection = detect_bytes(Some(page.url.as_str()), page.header("content-type"), &page.body);
-    DetectedPage { page, detection, unpacked: None }
+    let name = page.url.as_str().to_owned();
+    detect_named(page, &name)
+}
+
+/// The same for a page whose file name, and not its URL, is the hint: a local file that stands for a page.
+pub fn detect_named(mut page: FetchedPage, name: &str) -> DetectedPage {
+    let examined = examine(Some(name), page.header("content-type"), &page.body);
+    page.diagnostics.extend(examined.diagnostic);
+    DetectedPage { page, detection: examined.detection, unpacked: examined.unpacked }
+}
+
+/// What [`examine`] found.
+#[derive(Debug, Clone)]
+pub struct Examined {
+    /// What the body is; of a compressed file, what is in it.
+    pub detection: Detection,
+    /// What was in the compressed file.
+    pub unpacked: Option<Bytes>,
+    /// What was wrong with the compressed file.
+    pub diagnostic: Option<Diagnostic>,
+}
+
+/// Decides what `body` is, looking into it where it is a compressed file of something we read.
+pub fn examine(name: Option<&str>, content_type: Option<&str>, body: &[u8]) -> Examined {
+    if unpack::is_packed(body) {
+        // Servers name what is in a `.xml.gz` about as often as they name the wrapping.
+        let declared = MediaType::parse(content_type);
+        let inner_type = content_type.filter(|_| declared.kind().is_some());
+        let inner_name = name.map(hints::inner_name);
+        let head = unpack::head(body, HEAD_BYTES_MAX);
+        if detect_bytes(inner_name, inner_type, &head).kind != DocumentKind::Unknown {
+            let (content, diagnostic) = unpack::whole(body);
+            let detection = detect_bytes(inner_name, inner_type, &content);
+            return Examined { detection, unpacked: Some(Bytes::from(content)), diagnostic };
+        }
+    }
+    Examined { detection: detect_bytes(name, content_type, body), unpacked: None, diagnostic: None }
 }
 
 /// Decides what `body` is, given where it came from and what the server said of it.
+///
+/// Compressed files are not looked into, see [`examine`] for those.
 ///
 /// The order of evidence: signatures of binary formats; the XML prolog and root element or the HTML
 /// tags; the shape of JSON; the shape of the line- and Turtle-like RDF syntaxes; and where the body
@@ -41,11 +81,11 @@ pub fn detect_bytes(url: Option<&str>, content_type: Option<&str>, body: &[u8]) 
     let head = head.as_ref();
 
     let prolog = prolog::scan(head);
-    let found = decide(&declared, extension, head, &prolog);
+    let found = decide(&declared, url, extension, head, &prolog);
     if found.is_none()
-        && let Some(media_type) = binary(&declared, extension, body, unicode)
+        && let Some(detection) = binary(&declared, extension, body, unicode)
     {
-        return unknown(&media_type);
+        return detection;
     }
     // What the body leaves open, the server's word decides, then the name of the file.
     let kind = found
@@ -54,30 +94,13 @@ pub fn detect_bytes(url: Option<&str>, content_type: Option<&str>, body: &[u8]) 
         .unwrap_or(DocumentKind::Unknown);
 
     let charset = charset::choose(kind, body, unicode, declared.charset, url);
-    let xml_root = match kind {
-        DocumentKind::Xml
-        | DocumentKind::Rss
-        | DocumentKind::Atom
-        | DocumentKind::RdfXml
-        | DocumentKind::Xhtml => prolog
-            .root
-            .as_ref()
-            .map(|root| XmlName { namespace: root.namespace.clone(), local: root.local.clone() }),
-        _ => None,
-    };
-    let media_type = match kind {
-        DocumentKind::Unknown => match json::shape(head) {
-            json::Shape::Json | json::Shape::Linked if declared.is_vague() => "application/json".to_owned(),
-            _ if !declared.essence.is_empty() && !declared.is_opaque() => declared.essence.clone(),
-            _ => extension.and_then(hints::media_type_of_extension).unwrap_or("text/plain").to_owned(),
-        },
-        // A dialect of XML keeps the name its server gives it: `image/svg+xml` says more than `application/xml`.
-        DocumentKind::Xml if declared.is_xml() && declared.essence != "text/xml" => declared.essence.clone(),
-        DocumentKind::Xml if prolog.root.as_ref().is_some_and(|root| root.namespace == prolog::SVG) => {
-            "image/svg+xml".to_owned()
-        }
-        _ => kind.media_type().unwrap_or_default().to_owned(),
-    };
+    let has_root = charset::is_xml(kind) || kind == DocumentKind::Xhtml;
+    let xml_root = prolog
+        .root
+        .as_ref()
+        .filter(|_| has_root)
+        .map(|root| XmlName { namespace: root.namespace.clone(), local: root.local.clone() });
+    let media_type = media_type(kind, &declared, extension, head, xml_root.is_some());
     Detection {
         kind,
         media_type,
@@ -87,9 +110,38 @@ pub fn detect_bytes(url: Option<&str>, content_type: Option<&str>, body: &[u8]) 
     }
 }
 
+/// The media type of a text of some kind.
+fn media_type(
+    kind: DocumentKind,
+    declared: &MediaType,
+    extension: Option<&str>,
+    head: &str,
+    has_root: bool,
+) -> String {
+    match kind {
+        DocumentKind::Unknown => match json::shape(head) {
+            json::Shape::Json | json::Shape::Linked if declared.is_vague() => "application/json".to_owned(),
+            _ if !declared.essence.is_empty() && !declared.is_opaque() => declared.essence.clone(),
+            _ => extension.and_then(hints::media_type_of_extension).unwrap_or("text/plain").to_owned(),
+        },
+        // A dialect of XML keeps the name its server gives it: it says more than `application/xml`.
+        DocumentKind::Xml if declared.is_xml() && declared.essence != "text/xml" => declared.essence.clone(),
+        DocumentKind::Sitemap if !has_root => "text/plain".to_owned(),
+        // Comma or tab.
+        DocumentKind::Csv => match declared.kind() {
+            Some(DocumentKind::Csv) if declared.essence == "text/tab-separated-values" => &declared.essence,
+            Some(DocumentKind::Csv) => "text/csv",
+            _ => extension.and_then(hints::media_type_of_extension).unwrap_or("text/csv"),
+        }
+        .to_owned(),
+        _ => kind.media_type().unwrap_or_default().to_owned(),
+    }
+}
+
 /// What the body says it is, if it says so clearly enough to be believed against `declared`.
 fn decide(
     declared: &MediaType,
+    name: Option<&str>,
     extension: Option<&str>,
     head: &str,
     prolog: &Prolog,
@@ -99,14 +151,20 @@ fn decide(
     }
     match json::shape(head) {
         json::Shape::Linked => return Some(DocumentKind::JsonLd),
-        json::Shape::Json if declared.kind() == Some(DocumentKind::JsonLd) => {
-            return Some(DocumentKind::JsonLd);
+        json::Shape::Feed => return Some(DocumentKind::JsonFeed),
+        json::Shape::Json
+            if matches!(declared.kind(), Some(DocumentKind::JsonLd | DocumentKind::JsonFeed)) =>
+        {
+            return declared.kind();
         }
         json::Shape::Json if declared.is_vague() && extension == Some("jsonld") => {
             return Some(DocumentKind::JsonLd);
         }
         json::Shape::Json => return Some(DocumentKind::Unknown),
         json::Shape::Other => {}
+    }
+    if let Some(kind) = lines::kind(head, name) {
+        return Some(kind);
     }
     // A style sheet or a script may well hold what looks like Turtle; its server knows better.
     if declared.is_opaque() || declared.is_specific_text() {
@@ -115,30 +173,32 @@ fn decide(
     terse::kind(head, declared.kind().or_else(|| extension.and_then(hints::kind_of_extension)))
 }
 
-/// The media type of a body that is no text.
+/// What a body is that is no text.
 fn binary(
     declared: &MediaType,
     extension: Option<&str>,
     body: &[u8],
     unicode: charset::Signature,
-) -> Option<String> {
+) -> Option<Detection> {
     let signature = magic::media_type(body);
     let is_text = unicode != charset::Signature::None || !magic::has_binary_bytes(body);
     if is_text && signature.is_none() {
         // Text that its server calls an image or an archive is believed to be one: nobody reads it.
-        return declared.is_opaque().then(|| declared.essence.clone());
+        return declared.is_opaque().then(|| unknown(&declared.essence));
+    }
+    if let Some(media_type) = signature.filter(|media_type| magic::is_readable_image(media_type)) {
+        return Some(Detection { kind: DocumentKind::Image, ..unknown(media_type) });
     }
     let specific = !declared.is_vague() && !declared.is_text();
-    Some(match signature {
+    Some(unknown(match signature {
         // Office documents are zip files too, so a specific word of the server outranks a general signature.
-        _ if specific => declared.essence.clone(),
-        Some(media_type) => media_type.to_owned(),
+        _ if specific => &declared.essence,
+        Some(media_type) => media_type,
         None => extension
             .and_then(hints::media_type_of_extension)
             .filter(|media_type| !media_type.starts_with("text/"))
-            .unwrap_or("application/octet-stream")
-            .to_owned(),
-    })
+            .unwrap_or("application/octet-stream"),
+    }))
 }
 
 fn unknown(media_type: &str) -> Detection {

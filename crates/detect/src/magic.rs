@@ -60,3 +60,8 @@ pub(crate) fn media_type(body: &[u8]) -> Option<&'static str> {
 pub(crate) fn has_binary_bytes(body: &[u8]) -> bool {
     body.iter().take(1445).any(|byte| matches!(byte, 0x00..=0x08 | 0x0b | 0x0e..=0x1a | 0x1c..=0x1f))
 }
+
+/// The pictures that have a reader.
+pub(crate) fn is_readable_image(media_type: &str) -> bool {
+    matches!(media_type, "image/png" | "image/jpeg" | "image/gif" | "image/webp" | "image/tiff")
+}

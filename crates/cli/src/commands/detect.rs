@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
-use webloom_detect::detect_bytes;
+use webloom_detect::examine;
 
 use super::extract::read_input;
 
@@ -31,8 +31,11 @@ impl Detect {
         let input = read_input(&self.file)?;
         let name = self.file.to_string_lossy();
         let url = self.url.as_deref().unwrap_or(&name);
-        let detection = detect_bytes(Some(url), self.content_type.as_deref(), &input.body);
-        writeln!(std::io::stdout(), "{}", serde_json::to_string_pretty(&detection)?)?;
+        let examined = examine(Some(url), self.content_type.as_deref(), &input.body);
+        for diagnostic in input.diagnostics.iter().chain(&examined.diagnostic) {
+            eprintln!("{diagnostic}");
+        }
+        writeln!(std::io::stdout(), "{}", serde_json::to_string_pretty(&examined.detection)?)?;
         Ok(())
     }
 }
