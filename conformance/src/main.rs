@@ -30,7 +30,10 @@ struct Suite {
     known_failures: &'static [(&'static str, &'static str)],
 }
 
-const SUITES: &[Suite] = &[];
+const SUITES: &[Suite] = &[
+    // One line a suite.
+    Suite { name: "rdf", run: suites::rdf::run, known_failures: &[] },
+];
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

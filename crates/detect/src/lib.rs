@@ -27,7 +27,7 @@ pub fn detect(page: FetchedPage) -> DetectedPage {
 /// The same for a page whose file name, and not its URL, is the hint: a local file that stands for a page.
 pub fn detect_named(mut page: FetchedPage, name: &str) -> DetectedPage {
     let examined = examine(Some(name), page.header("content-type"), &page.body);
-    page.diagnostics.extend(examined.diagnostic);
+    page.diagnostics.extend(examined.diagnostics);
     DetectedPage { page, detection: examined.detection, unpacked: examined.unpacked }
 }
 
@@ -38,8 +38,8 @@ pub struct Examined {
     pub detection: Detection,
     /// What was in the compressed file.
     pub unpacked: Option<Bytes>,
-    /// What was wrong with the compressed file.
-    pub diagnostic: Option<Diagnostic>,
+    /// What was wrong with the compressed file, or with what others say of it.
+    pub diagnostics: Vec<Diagnostic>,
 }
 
 /// Decides what `body` is, looking into it where it is a compressed file of something we read.
@@ -53,10 +53,39 @@ pub fn examine(name: Option<&str>, content_type: Option<&str>, body: &[u8]) -> E
         if detect_bytes(inner_name, inner_type, &head).kind != DocumentKind::Unknown {
             let (content, diagnostic) = unpack::whole(body);
             let detection = detect_bytes(inner_name, inner_type, &content);
-            return Examined { detection, unpacked: Some(Bytes::from(content)), diagnostic };
+            let mislabelled = mislabelled(inner_name, inner_type, &detection);
+            let diagnostics = diagnostic.into_iter().chain(mislabelled).collect();
+            return Examined { detection, unpacked: Some(Bytes::from(content)), diagnostics };
         }
     }
-    Examined { detection: detect_bytes(name, content_type, body), unpacked: None, diagnostic: None }
+    let detection = detect_bytes(name, content_type, body);
+    let diagnostics = mislabelled(name, content_type, &detection).into_iter().collect();
+    Examined { detection, unpacked: None, diagnostics }
+}
+
+/// A finding where a text is called by the name of a syntax that it goes beyond: Turtle that is called N-Triples.
+/// It is read as what it is, but other readers will refuse it.
+fn mislabelled(name: Option<&str>, content_type: Option<&str>, detection: &Detection) -> Option<Diagnostic> {
+    let declared = MediaType::parse(content_type);
+    let label = hinted_kind(&declared, name.and_then(hints::extension))?;
+    let beyond = match label {
+        DocumentKind::NTriples => {
+            matches!(detection.kind, DocumentKind::NQuads | DocumentKind::Turtle | DocumentKind::TriG)
+        }
+        DocumentKind::NQuads => matches!(detection.kind, DocumentKind::Turtle | DocumentKind::TriG),
+        DocumentKind::Turtle => matches!(detection.kind, DocumentKind::NQuads | DocumentKind::TriG),
+        _ => false,
+    };
+    beyond.then(|| {
+        let label = label.media_type().unwrap_or_default();
+        let message = format!("called {label}, which it is not; read as {}", detection.media_type);
+        Diagnostic::warning("mislabelled", message)
+    })
+}
+
+/// What others say the body is.
+fn hinted_kind(declared: &MediaType, extension: Option<&str>) -> Option<DocumentKind> {
+    declared.kind().or_else(|| extension.and_then(hints::kind_of_extension).filter(|_| declared.is_vague()))
 }
 
 /// Decides what `body` is, given where it came from and what the server said of it.

@@ -456,7 +456,25 @@ fn compressed_files_are_looked_into() {
         assert_eq!(examined.detection.kind, kind, "{name}");
         assert_eq!(examined.detection.media_type, media_type, "{name}");
         assert_eq!(examined.unpacked.as_deref(), unpacked.then_some(content.as_bytes()), "{name}");
-        assert_eq!(examined.diagnostic, None, "{name}");
+        assert_eq!(examined.diagnostics, [], "{name}");
+    }
+}
+
+#[test]
+fn a_label_of_a_narrower_syntax_is_told() {
+    for (name, content_type, body, told) in [
+        ("x.nt", None, TURTLE, true),
+        ("x", Some("application/n-triples"), QUAD, true),
+        ("x.nt", None, LINE, false),
+        ("x.nq", None, LINE, false),
+        ("x.nq", Some("application/octet-stream"), TURTLE, true),
+        ("x.ttl", None, "{ <a> <b> <c> }", true),
+        ("x.nt", Some("text/turtle"), TURTLE, false),
+        ("x", Some("text/html"), TURTLE, false),
+        ("x.ttl", None, "<!doctype html><title>x", false),
+    ] {
+        let examined = examine(Some(name), content_type, body.as_bytes());
+        assert_eq!(examined.diagnostics.len(), usize::from(told), "{name} {content_type:?} {body}");
     }
 }
 
@@ -466,13 +484,13 @@ fn broken_and_swollen_files_are_cut_and_told() {
     let packed = gzip(lines.as_bytes());
     let examined = examine(Some("x.nt.gz"), None, &packed[..packed.len() / 2]);
     assert_eq!(examined.detection.kind, NTriples);
-    assert_eq!(examined.diagnostic.map(|diagnostic| diagnostic.code), Some("broken-compression".into()));
+    assert_eq!(examined.diagnostics[0].code, "broken-compression");
     assert!(lines.as_bytes().starts_with(&examined.unpacked.unwrap()));
 
     let mut bomb = LINE.as_bytes().to_vec();
     bomb.resize(30 << 20, b' ');
     let examined = examine(Some("x.nt.gz"), None, &gzip(&bomb));
-    assert_eq!(examined.diagnostic.map(|diagnostic| diagnostic.code), Some("body-cut".into()));
+    assert_eq!(examined.diagnostics[0].code, "body-cut");
     assert!(examined.unpacked.unwrap().len() < bomb.len());
 }
 

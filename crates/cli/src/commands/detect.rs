@@ -32,7 +32,7 @@ impl Detect {
         let name = self.file.to_string_lossy();
         let url = self.url.as_deref().unwrap_or(&name);
         let examined = examine(Some(url), self.content_type.as_deref(), &input.body);
-        for diagnostic in input.diagnostics.iter().chain(&examined.diagnostic) {
+        for diagnostic in input.diagnostics.iter().chain(&examined.diagnostics) {
             eprintln!("{diagnostic}");
         }
         writeln!(std::io::stdout(), "{}", serde_json::to_string_pretty(&examined.detection)?)?;
