@@ -32,6 +32,7 @@ struct Suite {
 
 const SUITES: &[Suite] = &[
     // One line a suite.
+    Suite { name: "mime", run: suites::mime::run, known_failures: &[] },
     Suite { name: "rdf", run: suites::rdf::run, known_failures: &[] },
 ];
 

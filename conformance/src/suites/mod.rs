@@ -1,3 +1,4 @@
 //! One file per suite: how its cases are read and judged.
 
+pub mod mime;
 pub mod rdf;

@@ -6,6 +6,8 @@
 use encoding_rs::Encoding;
 use webloom_model::DocumentKind;
 
+use crate::mime::MimeType;
+
 /// A `Content-Type`, taken apart. Broken ones are empty.
 #[derive(Debug, Default)]
 pub(crate) struct MediaType {
@@ -17,23 +19,10 @@ pub(crate) struct MediaType {
 
 impl MediaType {
     pub(crate) fn parse(content_type: Option<&str>) -> Self {
-        let Some(content_type) = content_type else { return Self::default() };
-        // Several headers joined by a comma happen; the first one with a type counts.
-        let mut parts = content_type.split([';', ',']);
-        let essence = parts.next().unwrap_or_default().trim().to_ascii_lowercase();
-        let well_formed = essence.split_once('/').is_some_and(|(major, minor)| {
-            !major.is_empty()
-                && !minor.is_empty()
-                && major
-                    .bytes()
-                    .chain(minor.bytes())
-                    .all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte))
-        });
-        let charset = parts
-            .filter_map(|parameter| parameter.split_once('='))
-            .find(|(name, _)| name.trim().eq_ignore_ascii_case("charset"))
-            .and_then(|(_, label)| Encoding::for_label(label.trim().trim_matches(['"', '\'']).as_bytes()));
-        Self { essence: if well_formed { essence } else { String::new() }, charset }
+        match content_type.and_then(MimeType::extract) {
+            Some(mime) => Self { essence: mime.essence().to_owned(), charset: mime.encoding() },
+            None => Self::default(),
+        }
     }
 
     pub(crate) fn essence_or<'a>(&'a self, otherwise: &'a str) -> &'a str {
@@ -74,6 +63,11 @@ impl MediaType {
     /// `text/xml`, `application/xml` and every `+xml`.
     pub(crate) fn is_xml(&self) -> bool {
         matches!(self.essence.as_str(), "text/xml" | "application/xml") || self.essence.ends_with("+xml")
+    }
+
+    /// HTML, or XML of any sort.
+    pub(crate) fn is_html_or_xml(&self) -> bool {
+        self.is_xml() || self.essence == "text/html"
     }
 
     /// Nothing was said, or nothing that means anything: what servers send for files they do not know.
@@ -227,4 +221,10 @@ pub(crate) fn media_type_of_extension(extension: &str) -> Option<&'static str> {
         .iter()
         .find(|(known, _)| known.eq_ignore_ascii_case(extension))
         .map(|&(_, media_type)| media_type)
+}
+
+/// True for a media type with a reader, or with a name in the tables here.
+pub(crate) fn is_known(essence: &str) -> bool {
+    OTHER_EXTENSIONS.iter().any(|(_, known)| *known == essence)
+        || MediaType { essence: essence.to_owned(), charset: None }.kind().is_some()
 }

@@ -6,6 +6,7 @@ mod json;
 mod lines;
 mod magic;
 mod markers;
+pub mod mime;
 mod prolog;
 mod terse;
 mod unpack;
@@ -26,7 +27,15 @@ pub fn detect(page: FetchedPage) -> DetectedPage {
 
 /// The same for a page whose file name, and not its URL, is the hint: a local file that stands for a page.
 pub fn detect_named(mut page: FetchedPage, name: &str) -> DetectedPage {
-    let examined = examine(Some(name), page.header("content-type"), &page.body);
+    // Several fields of that name happen; they are read like one with commas.
+    let mut content_types = page.header_all("content-type");
+    let content_type =
+        content_types.next().map(|first| content_types.fold(first.to_owned(), |all, next| all + "," + next));
+    let no_sniff = page.header("x-content-type-options").is_some_and(|options| {
+        options.split(',').next().unwrap_or_default().trim().eq_ignore_ascii_case("nosniff")
+    });
+    let labels = Labels { name: Some(name), content_type: content_type.as_deref(), no_sniff };
+    let examined = examine(labels, &page.body);
     page.diagnostics.extend(examined.diagnostics);
     DetectedPage { page, detection: examined.detection, unpacked: examined.unpacked }
 }
@@ -42,23 +51,36 @@ pub struct Examined {
     pub diagnostics: Vec<Diagnostic>,
 }
 
+/// What others say of a body.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Labels<'a> {
+    /// Its URL, or the name of its file.
+    pub name: Option<&'a str>,
+    /// The `Content-Type` it was served with.
+    pub content_type: Option<&'a str>,
+    /// The server asks for its word to be taken: text it calls plain is not to be shown as HTML.
+    pub no_sniff: bool,
+}
+
 /// Decides what `body` is, looking into it where it is a compressed file of something we read.
-pub fn examine(name: Option<&str>, content_type: Option<&str>, body: &[u8]) -> Examined {
+pub fn examine(labels: Labels<'_>, body: &[u8]) -> Examined {
+    let Labels { name, content_type, .. } = labels;
     if unpack::is_packed(body) {
         // Servers name what is in a `.xml.gz` about as often as they name the wrapping.
         let declared = MediaType::parse(content_type);
         let inner_type = content_type.filter(|_| declared.kind().is_some());
         let inner_name = name.map(hints::inner_name);
         let head = unpack::head(body, HEAD_BYTES_MAX);
-        if detect_bytes(inner_name, inner_type, &head).kind != DocumentKind::Unknown {
+        let inner = Labels { name: inner_name, content_type: inner_type, ..labels };
+        if detect_labelled(inner, &head).kind != DocumentKind::Unknown {
             let (content, diagnostic) = unpack::whole(body);
-            let detection = detect_bytes(inner_name, inner_type, &content);
+            let detection = detect_labelled(inner, &content);
             let mislabelled = mislabelled(inner_name, inner_type, &detection);
             let diagnostics = diagnostic.into_iter().chain(mislabelled).collect();
             return Examined { detection, unpacked: Some(Bytes::from(content)), diagnostics };
         }
     }
-    let detection = detect_bytes(name, content_type, body);
+    let detection = detect_labelled(labels, body);
     let diagnostics = mislabelled(name, content_type, &detection).into_iter().collect();
     Examined { detection, unpacked: None, diagnostics }
 }
@@ -96,6 +118,11 @@ fn hinted_kind(declared: &MediaType, extension: Option<&str>) -> Option<Document
 /// tags; the shape of JSON; the shape of the line- and Turtle-like RDF syntaxes; and where the body
 /// says nothing clear, the `Content-Type`, then the extension in the URL.
 pub fn detect_bytes(url: Option<&str>, content_type: Option<&str>, body: &[u8]) -> Detection {
+    detect_labelled(Labels { name: url, content_type, no_sniff: false }, body)
+}
+
+fn detect_labelled(labels: Labels<'_>, body: &[u8]) -> Detection {
+    let Labels { name: url, content_type, no_sniff } = labels;
     let declared = MediaType::parse(content_type);
     let extension = url.and_then(hints::extension);
     if body.is_empty() {
@@ -110,7 +137,10 @@ pub fn detect_bytes(url: Option<&str>, content_type: Option<&str>, body: &[u8]) 
     let head = head.as_ref();
 
     let prolog = prolog::scan(head);
-    let found = decide(&declared, url, extension, head, &prolog);
+    // A server that asks for no guessing is heard where HTML would be the guess. Data does no harm, so data is still found.
+    let bound = no_sniff && !declared.essence.is_empty() && !declared.is_html_or_xml();
+    let found = decide(&declared, url, extension, head, &prolog)
+        .filter(|kind| !(bound && matches!(kind, DocumentKind::Html | DocumentKind::Xhtml)));
     if found.is_none()
         && let Some(detection) = binary(&declared, extension, body, unicode)
     {
@@ -119,7 +149,7 @@ pub fn detect_bytes(url: Option<&str>, content_type: Option<&str>, body: &[u8]) 
     // What the body leaves open, the server's word decides, then the name of the file.
     let kind = found
         .or_else(|| declared.kind())
-        .or_else(|| if declared.is_vague() { extension.and_then(hints::kind_of_extension) } else { None })
+        .or_else(|| extension.and_then(hints::kind_of_extension).filter(|_| declared.is_vague() && !bound))
         .unwrap_or(DocumentKind::Unknown);
 
     let charset = charset::choose(kind, body, unicode, declared.charset, url);

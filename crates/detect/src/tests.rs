@@ -380,7 +380,8 @@ fn charsets() {
         ("text/html", b"<p>plain".to_vec(), "UTF-8"),
         ("text/html; charset=iso-8859-1", b"<p>caf\xe9".to_vec(), "windows-1252"),
         ("text/html; charset=\"UTF-8\"", b"<p>caf\xe9".to_vec(), "UTF-8"),
-        ("text/html; charset='shift_jis'", b"<p>x".to_vec(), "Shift_JIS"),
+        ("text/html; charset='shift_jis'", b"<meta charset=big5><p>x".to_vec(), "Big5"),
+        ("text/html; charset=gbk, text/html", b"<p>x".to_vec(), "GBK"),
         ("text/html; charset=nonsense", b"<meta charset=koi8-r><p>x".to_vec(), "KOI8-R"),
         ("text/html", b"<meta charset=\"windows-1251\"><p>x".to_vec(), "windows-1251"),
         ("text/html", b"<META CHARSET = 'GBK'>".to_vec(), "GBK"),
@@ -427,10 +428,63 @@ fn syntaxes_are_hinted_at() {
         ("<html><div class=\"post h-entry\">", &["microformats"]),
         ("<html><div class=h-card>", &["microformats"]),
         ("<html><div class=\"fresh-entry\">", &[]),
+        (
+            "<html><meta name='DC.title' content=x><meta name=twitter:card content=x>",
+            &["twitter-card", "dublin-core"],
+        ),
+        ("<html><meta name=\"citation_title\" content=x>", &["citation"]),
     ] {
         assert_eq!(detect_bytes(None, Some("text/html"), body.as_bytes()).syntaxes, expected, "{body}");
     }
     assert_eq!(detect_bytes(None, None, TURTLE.as_bytes()).syntaxes, ["turtle"]);
+    assert_eq!(detect_bytes(None, None, b"<rss version='2.0'>").syntaxes, ["rss"]);
+    let svg = b"<svg xmlns='http://www.w3.org/2000/svg' typeof='x'/>";
+    assert_eq!(detect_bytes(None, None, svg).syntaxes, ["svg", "rdfa"]);
+}
+
+fn labels<'a>(name: &'a str, content_type: Option<&'a str>) -> Labels<'a> {
+    Labels { name: Some(name), content_type, no_sniff: false }
+}
+
+#[test]
+fn servers_may_ask_for_their_word_to_be_taken() {
+    for (content_type, body, kind) in [
+        ("text/plain", "<!doctype html><title>x</title>", Unknown),
+        ("text/plain", TURTLE, Turtle),
+        ("text/html", "<p>x", Html),
+        ("application/xml", "<html xmlns='http://www.w3.org/1999/xhtml'>", Xhtml),
+        ("", "<!doctype html><title>x</title>", Html),
+    ] {
+        let content_type = Some(content_type).filter(|content_type| !content_type.is_empty());
+        let labels = Labels { name: Some("https://example.org/x.html"), content_type, no_sniff: true };
+        assert_eq!(examine(labels, body.as_bytes()).detection.kind, kind, "{content_type:?} {body}");
+    }
+}
+
+#[test]
+fn sound_film_and_fonts_are_named() {
+    // Two frames of 128 kbit/s at 44.1 kHz.
+    let mut mp3 = b"\xff\xfb\x90\x00".to_vec();
+    mp3.resize(417, 0);
+    mp3.extend_from_slice(b"\xff\xfb\x90\x00");
+    let mut font = vec![0_u8; 34];
+    font.extend_from_slice(b"LP");
+    for (body, media_type) in [
+        (mp3.as_slice(), "audio/mpeg"),
+        (&mp3[..400], "application/octet-stream"),
+        (b"\x1a\x45\xdf\xa3\x9f\x42\x86\x81\x01\x42\x82\x84webm\0", "video/webm"),
+        (b"\x1a\x45\xdf\xa3\x9f\x42\x82\x88matroska\0", "video/x-matroska"),
+        (b"OggS\0\x02", "application/ogg"),
+        (b"RIFF\0\0\0\0WAVEfmt ", "audio/wav"),
+        (b"XXXX\0\0\0\0WAVEfmt ", "application/octet-stream"),
+        (b"MThd\0\0\0\x06\0", "audio/midi"),
+        (b"FORM\0\0\0\0AIFF", "audio/aiff"),
+        (b"OTTO\0\x01", "font/otf"),
+        (&font, "application/vnd.ms-fontobject"),
+        (b"\0\0\x02\0\x01", "image/x-icon"),
+    ] {
+        assert_eq!(detect_bytes(None, None, body).media_type, media_type, "{:?}", &body[..8]);
+    }
 }
 
 fn gzip(content: &[u8]) -> Vec<u8> {
@@ -452,7 +506,7 @@ fn compressed_files_are_looked_into() {
         ("a.tar.gz", "application/x-gtar", "\0\0\u{1}", Unknown, "application/x-gtar", false),
     ] {
         let name = format!("https://example.org/{name}");
-        let examined = examine(Some(&name), Some(content_type), &gzip(content.as_bytes()));
+        let examined = examine(labels(&name, Some(content_type)), &gzip(content.as_bytes()));
         assert_eq!(examined.detection.kind, kind, "{name}");
         assert_eq!(examined.detection.media_type, media_type, "{name}");
         assert_eq!(examined.unpacked.as_deref(), unpacked.then_some(content.as_bytes()), "{name}");
@@ -473,7 +527,7 @@ fn a_label_of_a_narrower_syntax_is_told() {
         ("x", Some("text/html"), TURTLE, false),
         ("x.ttl", None, "<!doctype html><title>x", false),
     ] {
-        let examined = examine(Some(name), content_type, body.as_bytes());
+        let examined = examine(labels(name, content_type), body.as_bytes());
         assert_eq!(examined.diagnostics.len(), usize::from(told), "{name} {content_type:?} {body}");
     }
 }
@@ -482,14 +536,14 @@ fn a_label_of_a_narrower_syntax_is_told() {
 fn broken_and_swollen_files_are_cut_and_told() {
     let lines = LINE.repeat(1000);
     let packed = gzip(lines.as_bytes());
-    let examined = examine(Some("x.nt.gz"), None, &packed[..packed.len() / 2]);
+    let examined = examine(labels("x.nt.gz", None), &packed[..packed.len() / 2]);
     assert_eq!(examined.detection.kind, NTriples);
     assert_eq!(examined.diagnostics[0].code, "broken-compression");
     assert!(lines.as_bytes().starts_with(&examined.unpacked.unwrap()));
 
     let mut bomb = LINE.as_bytes().to_vec();
     bomb.resize(30 << 20, b' ');
-    let examined = examine(Some("x.nt.gz"), None, &gzip(&bomb));
+    let examined = examine(labels("x.nt.gz", None), &gzip(&bomb));
     assert_eq!(examined.diagnostics[0].code, "body-cut");
     assert!(examined.unpacked.unwrap().len() < bomb.len());
 }

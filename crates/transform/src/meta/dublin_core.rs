@@ -174,10 +174,10 @@ fn property(reader: &MetaReader<'_, '_, '_>, name: &str) -> Option<(NamedNode, &
 /// The value under an encoding scheme: an IRI, or a literal of that type.
 fn with_scheme(reader: &MetaReader<'_, '_, '_>, scheme: &str, content: &str) -> Term {
     let local = scheme.rsplit(['.', ':']).next().unwrap_or(scheme);
-    if local.eq_ignore_ascii_case("uri") || local.eq_ignore_ascii_case("url") {
-        if let Some(node) = reader.resolve(content) {
-            return node.into();
-        }
+    if (local.eq_ignore_ascii_case("uri") || local.eq_ignore_ascii_case("url"))
+        && let Some(node) = reader.resolve(content)
+    {
+        return node.into();
     }
     let datatype = [
         "Box", "ISO3166", "ISO639-2", "ISO639-3", "Period", "Point", "RFC1766", "RFC3066", "RFC4646",

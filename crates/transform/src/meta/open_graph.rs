@@ -81,13 +81,9 @@ pub(super) fn read(reader: &mut MetaReader<'_, '_, '_>, name: &str, content: &st
     let listed = |table: &[(&str, &[&str])]| {
         table.iter().any(|(known, locals)| *known == prefix && locals.contains(&local))
     };
-    let node = if listed(REFERENCES) {
-        reader.resolve(content)
-    } else if listed(PEOPLE) && (content.starts_with("http://") || content.starts_with("https://")) {
-        reader.resolve(content)
-    } else {
-        None
-    };
+    let is_absolute = content.starts_with("http://") || content.starts_with("https://");
+    let is_reference = listed(REFERENCES) || (listed(PEOPLE) && is_absolute);
+    let node = if is_reference { reader.resolve(content) } else { None };
     let (root, detail) = local.split_once(':').map_or((local, None), |(root, detail)| (root, Some(detail)));
     let page = reader.subject.clone();
     match node {

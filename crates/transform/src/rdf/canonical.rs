@@ -90,7 +90,7 @@ impl<'a> Canonical<'a> {
             match attribute.strip_prefix("xmlns") {
                 // The parser may repeat what the element itself declares.
                 Some("") if !open.declared.contains(&"") => {
-                    declare(&mut self.declared, &mut open.declared, "", value)
+                    declare(&mut self.declared, &mut open.declared, "", value);
                 }
                 Some("") => {}
                 Some(prefix) if prefix.starts_with(':') => {
