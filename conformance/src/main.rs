@@ -33,6 +33,8 @@ struct Suite {
 const SUITES: &[Suite] = &[
     Suite { name: "microdata", run: suites::microdata::run, known_failures: &[] },
     Suite { name: "microformats", run: suites::microformats::run, known_failures: &[] },
+    Suite { name: "mime", run: suites::mime::run, known_failures: &[] },
+    Suite { name: "rdf", run: suites::rdf::run, known_failures: &[] },
 ];
 
 fn main() -> ExitCode {

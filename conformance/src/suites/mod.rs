@@ -2,3 +2,5 @@
 
 pub mod microdata;
 pub mod microformats;
+pub mod mime;
+pub mod rdf;

@@ -14,6 +14,7 @@ mod microdata;
 mod microformats;
 mod rdf;
 mod rdfa;
+mod relation;
 mod robots;
 mod sink;
 pub mod xml;
@@ -73,6 +74,10 @@ pub fn transform(page: &DetectedPage, config: &TransformConfig) -> PageGraph {
     }
     if config.wants(Syntax::Meta) {
         link_header::read(&page.page, &mut sink);
+    }
+    // What a page says in two syntaxes is one statement. Documents that are RDF are left as they are.
+    if matches!(page.detection.kind, DocumentKind::Html | DocumentKind::Xhtml) {
+        sink.remove_duplicates();
     }
     sink.finish()
 }

@@ -1,5 +1,6 @@
 //! Where readers put what they find: quads, diagnostics, and the rest of a [`PageGraph`], under limits.
 
+use std::collections::HashSet;
 use std::time::Instant;
 
 use oxrdf::{GraphName, NamedNode, NamedOrBlankNode, Quad, Term};
@@ -83,6 +84,16 @@ impl<'a> Sink<'a> {
         object: impl Into<Term>,
     ) -> bool {
         self.push(Quad::new(subject, predicate, object, GraphName::DefaultGraph))
+    }
+
+    /// Keeps the first of quads that are equal.
+    pub(crate) fn remove_duplicates(&mut self) {
+        let mut seen = HashSet::with_capacity(self.graph.quads.len());
+        let first: Vec<bool> = self.graph.quads.iter().map(|quad| seen.insert(quad)).collect();
+        if seen.len() < first.len() {
+            let mut first = first.into_iter();
+            self.graph.quads.retain(|_| first.next().unwrap_or(true));
+        }
     }
 
     /// Takes a finding; beyond the limit it is only counted.

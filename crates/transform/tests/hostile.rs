@@ -363,3 +363,24 @@ fn json() -> impl Strategy<Value = String> {
         ]
     })
 }
+
+#[test]
+fn namespaces_do_not_swell_literals() {
+    let namespaces: String = (0..900).map(|n| format!("xmlns:n{n}='urn:{n}' ")).collect();
+    let rdf = "http://www.w3.org/1999/02/22-rdf-syntax-ns#";
+    let literal = "<b/>".repeat(1_000_000);
+    let body = format!(
+        "<r:RDF xmlns:r='{rdf}' {namespaces}><r:Description r:about='urn:a'><r:value r:parseType='Literal'>{literal}</r:value>\
+         </r:Description></r:RDF>"
+    );
+    let (graph, elapsed) = run("application/rdf+xml", body);
+    assert_eq!(codes(&graph), ["rdf-xml-namespaces"]);
+    assert!(elapsed < Duration::from_secs(2), "{elapsed:?}");
+    let deep = "<b xmlns:x='urn:x' x:y='z'>".repeat(50_000) + &"</b>".repeat(50_000);
+    let body = format!(
+        "<r:RDF xmlns:r='{rdf}'><r:Description r:about='urn:a'><r:value r:parseType='Literal'>{deep}</r:value></r:Description></r:RDF>"
+    );
+    let (graph, elapsed) = run("application/rdf+xml", body);
+    assert_eq!(graph.quads.len(), 1);
+    assert!(elapsed < Duration::from_secs(2), "{elapsed:?}");
+}

@@ -12,7 +12,7 @@ use clap::{Args, ValueEnum};
 use oxjsonld::JsonLdProfileSet;
 use oxrdf::{GraphName, Quad};
 use oxrdfio::{RdfFormat, RdfSerializer};
-use webloom_detect::{detect, detect_bytes};
+use webloom_detect::{detect, detect_named};
 use webloom_fetch::{FetchConfig, Fetcher, MemoryRobotsStore, ResolveRule, SystemResolver, decode_capped};
 use webloom_model::{DetectedPage, Diagnostic, FetchOutcome, FetchedPage, PageGraph, PageUrl, SystemClock};
 use webloom_transform::{ContextSource, Syntax, TransformConfig, UnknownSyntax, microformats, transform};
@@ -84,8 +84,7 @@ impl Extract {
         let page = self.page()?;
         let detected = if self.is_local() {
             // The file's extension is a hint, whatever the page is called.
-            let detection = detect_bytes(Some(&self.input), self.content_type.as_deref(), &page.body);
-            DetectedPage { page, detection, unpacked: None }
+            detect_named(page, &self.input)
         } else {
             detect(page)
         };
@@ -297,7 +296,7 @@ fn file_url(path: &str) -> anyhow::Result<String> {
     Ok(url)
 }
 
-/// Bytes of a local document, decompressed and cut as they would be from the web.
+/// Bytes of a local document, cut as they would be from the web.
 pub struct Input {
     /// The bytes.
     pub body: Vec<u8>,
@@ -305,7 +304,7 @@ pub struct Input {
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Reads a file or standard input, within the cap; compressed files are decompressed.
+/// Reads a file or standard input, within the cap; files in zstd are decompressed.
 pub fn read_input(path: &Path) -> anyhow::Result<Input> {
     let mut body = Vec::new();
     let read = if path == Path::new("-") {
@@ -322,12 +321,11 @@ pub fn read_input(path: &Path) -> anyhow::Result<Input> {
             format!("only the first {INPUT_BYTES_MAX} bytes were read"),
         ));
     }
-    let encoding = match body.as_slice() {
-        [0x1f, 0x8b, ..] => "gzip",
-        [0x28, 0xb5, 0x2f, 0xfd, ..] => "zstd",
-        _ => return Ok(Input { body, diagnostics }),
-    };
-    let mut decoded = decode_capped(encoding, &body, INPUT_BYTES_MAX);
+    // Files in gzip are unpacked where they are detected, as those from the web are.
+    if !body.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
+        return Ok(Input { body, diagnostics });
+    }
+    let mut decoded = decode_capped("zstd", &body, INPUT_BYTES_MAX);
     diagnostics.append(&mut decoded.diagnostics);
     Ok(Input { body: decoded.bytes, diagnostics })
 }

@@ -4,6 +4,7 @@
 //! [`parsed`], the tree [`crate::dom`], the parser's guard against hostile markup `build`. Start at `read`.
 
 pub(crate) mod build;
+mod language;
 pub mod parsed;
 pub(crate) mod plain;
 mod tokenize;
