@@ -118,8 +118,8 @@ pub struct Limits {
     pub time_max: Duration,
     /// Quads of one page.
     pub quads_max: usize,
-    /// Bytes of all terms of those quads together.
-    pub term_bytes_max: usize,
+    /// Bytes those quads take in memory, about.
+    pub graph_bytes_max: usize,
     /// Diagnostics of one page; the rest is counted.
     pub diagnostics_max: usize,
     /// Open elements in HTML. Deeper ones are flattened, as browsers do.
@@ -151,9 +151,9 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            time_max: Duration::from_secs(2),
+            time_max: Duration::from_millis(1500),
             quads_max: 1_000_000,
-            term_bytes_max: 64 << 20,
+            graph_bytes_max: 256 << 20,
             diagnostics_max: 20,
             html_depth_max: 512,
             html_nodes_max: 1_000_000,
@@ -166,7 +166,7 @@ impl Default for Limits {
             json_depth_max: 100,
             entity_bytes_max: 8 << 20,
             microdata_nodes_max: 10_000_000,
-            microformats_bytes_max: 64 << 20,
+            microformats_bytes_max: 16 << 20,
         }
     }
 }

@@ -8,6 +8,7 @@ mod canonical;
 mod xml_guard;
 
 use std::io::Read;
+use std::time::Instant;
 
 use oxrdf::vocab::rdf;
 use oxrdf::{GraphName, Literal, Quad, Term, Triple};
@@ -18,6 +19,8 @@ use webloom_model::{Diagnostic, PageUrl};
 use crate::Sink;
 use crate::guard::DeadlineReader;
 
+/// Statements between two looks at the clock.
+const STATEMENTS_PER_LOOK: usize = 1024;
 /// Mistakes after which a document is given up.
 const MISTAKES_MAX: usize = 1000;
 
@@ -55,7 +58,11 @@ fn read_statements(
 ) {
     sink.begin_block();
     let mut mistakes = 0;
-    for statement in statements {
+    for (number, statement) in statements.enumerate() {
+        if number % STATEMENTS_PER_LOOK == 0 && Instant::now() >= sink.deadline() {
+            let message = "reading took too long; the rest of the document was left out";
+            return sink.diagnose(Diagnostic::warning("rdf-cut", message));
+        }
         match statement {
             Ok(quad) => {
                 if !sink.push(quad) {

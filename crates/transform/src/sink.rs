@@ -15,7 +15,7 @@ pub struct Sink<'a> {
     config: &'a TransformConfig,
     blank: BlankScope,
     deadline: Instant,
-    term_bytes: usize,
+    graph_bytes: usize,
     full: bool,
     diagnostics_dropped: usize,
 }
@@ -27,7 +27,7 @@ impl<'a> Sink<'a> {
             config,
             blank: BlankScope::new(url.as_str()),
             deadline: Instant::now() + config.limits.time_max,
-            term_bytes: 0,
+            graph_bytes: 0,
             full: false,
             diagnostics_dropped: 0,
         }
@@ -60,11 +60,14 @@ impl<'a> Sink<'a> {
             return false;
         }
         let limits = self.limits();
-        self.term_bytes = self.term_bytes.saturating_add(quad_bytes(&quad));
-        if self.graph.quads.len() >= limits.quads_max || self.term_bytes > limits.term_bytes_max {
+        self.graph_bytes = self.graph_bytes.saturating_add(quad_bytes(&quad));
+        if self.graph.quads.len() >= limits.quads_max || self.graph_bytes > limits.graph_bytes_max {
             self.full = true;
-            let message = if self.term_bytes > limits.term_bytes_max {
-                format!("the page's terms exceed {} bytes; the rest was left out", limits.term_bytes_max)
+            let message = if self.graph_bytes > limits.graph_bytes_max {
+                format!(
+                    "the page's quads take more than {} bytes; the rest was left out",
+                    limits.graph_bytes_max
+                )
             } else {
                 format!("the page gives more than {} quads; the rest was left out", limits.quads_max)
             };
@@ -114,7 +117,9 @@ impl<'a> Sink<'a> {
     }
 }
 
+/// What a quad takes in memory, about: its terms, and what the allocator and the vector add to them.
 fn quad_bytes(quad: &Quad) -> usize {
+    const OVERHEAD: usize = 200;
     let node = |node: &NamedOrBlankNode| match node {
         NamedOrBlankNode::NamedNode(node) => node.as_str().len(),
         NamedOrBlankNode::BlankNode(_) => 20,
@@ -128,5 +133,5 @@ fn quad_bytes(quad: &Quad) -> usize {
         )]
         _ => 20,
     };
-    node(&quad.subject) + quad.predicate.as_str().len() + object
+    OVERHEAD + node(&quad.subject) + quad.predicate.as_str().len() + object
 }
