@@ -17,7 +17,8 @@ use super::model::{
 };
 use super::terms::*;
 use crate::Sink;
-use crate::html::plain::{Collapsed, RELATIONS};
+use crate::html::plain::Collapsed;
+use crate::relation::{names, predicate};
 
 /// Items of one feed.
 const ITEMS_MAX: usize = 100_000;
@@ -469,8 +470,8 @@ impl<'s, 'c> Writer<'s, 'c> {
 
 /// The property for a link relation.
 fn relation(rel: &str) -> NamedNode {
-    if let Some(known) = RELATIONS.iter().find(|known| known.eq_ignore_ascii_case(rel)) {
-        return NamedNode::new_unchecked(format!("{}{known}", xhv::NAMESPACE));
+    if let Some(known) = names(rel).next() {
+        return predicate(known);
     }
     iri::absolute(rel)
         .or_else(|| NamedNode::new(format!("{IANA_RELATIONS}{}", rel.to_ascii_lowercase())).ok())
