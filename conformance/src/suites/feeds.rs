@@ -281,9 +281,7 @@ fn property(view: &View<'_>, node: &NamedOrBlankNode, path: &[&str]) -> Found {
         ["authors", index, rest @ ..] => person(view, node, "creator", index, rest),
         ["contributors", index, rest @ ..] => person(view, node, "contributor", index, rest),
         ["category"] => value(format!("{DC}subject")),
-        ["tags", index, "term"] => {
-            nth(index, view.objects(node, &format!("{DC}subject")), found)
-        }
+        ["tags", index, "term"] => nth(index, view.objects(node, &format!("{DC}subject")), found),
         ["tags", index, part @ ("scheme" | "label")] => {
             nth(index, view.nodes(node, &format!("{DCTERMS}subject")), |concept| {
                 let property = if *part == "scheme" { "inScheme" } else { "prefLabel" };
