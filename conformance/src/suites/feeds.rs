@@ -144,7 +144,7 @@ impl<'a> View<'a> {
     }
 
     fn value(&self, subject: &NamedOrBlankNode, property: &str) -> Found {
-        self.objects(subject, property).first().map_or(Found::Nothing, found)
+        self.objects(subject, property).first().map_or(Found::Nothing, |term| found(term))
     }
 
     /// The n-th item of the feed's list.

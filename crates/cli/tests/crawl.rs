@@ -272,19 +272,24 @@ fn feeds_and_the_sitemaps_of_robots_lead_on() {
         StaticWeb::new()
             .robots("http://a.example", "Sitemap: http://a.example/map.xml")
             .page("http://a.example/feed", "application/rss+xml", feed)
-            .page("http://a.example/map.xml", "application/xml", "<urlset/>")
+            .page(
+                "http://a.example/map.xml",
+                "application/xml",
+                "<urlset><url><loc>http://a.example/two</loc></url></urlset>",
+            )
+            .html("http://a.example/two", "<title>Two</title>")
             .html("http://a.example/one", "<title>One</title>")
     };
-    for (sitemaps, expected) in [
-        ("true", &["http://a.example/feed", "http://a.example/map.xml", "http://a.example/one"][..]),
-        ("false", &["http://a.example/feed", "http://a.example/one"]),
-    ] {
+    for (sitemaps, expected) in
+        [("true", &["feed", "map.xml", "one", "two"][..]), ("false", &["feed", "one"])]
+    {
         let server = WebServer::start_blocking(site(), ServerOptions::default()).unwrap();
         let data = tempfile::tempdir().unwrap();
         let setting = format!("links.sitemaps={sitemaps}");
         stdout_of(crawl(&server, "http://a.example/feed", data.path(), "1ms").args(["--set", &setting]));
         let mut fetched: Vec<String> = server.log().requests().urls().into_iter().collect();
         fetched.sort();
+        let expected: Vec<String> = expected.iter().map(|path| format!("http://a.example/{path}")).collect();
         assert_eq!(fetched, expected, "{setting}");
     }
 }
