@@ -1,5 +1,6 @@
 //! One file per suite: how its cases are read and judged.
 
+pub mod feeds;
 pub mod microdata;
 pub mod microformats;
 pub mod mime;

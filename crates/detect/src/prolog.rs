@@ -14,6 +14,13 @@ pub(crate) const XHTML: &str = "http://www.w3.org/1999/xhtml";
 pub(crate) const SVG: &str = "http://www.w3.org/2000/svg";
 const ATOM: &str = "http://www.w3.org/2005/Atom";
 const ATOM_03: &str = "http://purl.org/atom/ns#";
+/// What Atom was called while it had no name.
+const EARLY_ATOM: [&str; 4] = [
+    "http://purl.org/pie/",
+    "http://purl.org/echo/",
+    "http://example.com/necho",
+    "http://example.com/newformat#",
+];
 const WSDL_11: &str = "http://schemas.xmlsoap.org/wsdl/";
 const WSDL_20: &str = "http://www.w3.org/ns/wsdl";
 
@@ -72,8 +79,18 @@ impl Prolog {
             // An undeclared prefix is broken XML, yet there is no doubt what was meant.
             ("", "RDF") if root.prefix == "rdf" => return Some(DocumentKind::RdfXml),
             ("", "rss") => return Some(DocumentKind::Rss),
-            (_, "rss") if self.xml_declaration || declared.is_xml() => return Some(DocumentKind::Rss),
+            // Every version had a namespace proposed for it, though none has one.
+            (_, "rss") => return Some(DocumentKind::Rss),
             (ATOM | ATOM_03, "feed" | "entry") => return Some(DocumentKind::Atom),
+            (namespace, "feed") if EARLY_ATOM.contains(&namespace) => return Some(DocumentKind::Atom),
+            // Without namespace it is a feed where XML is expected; in Turtle it may be a relative IRI.
+            ("", "feed")
+                if self.xml_declaration
+                    || declared.is_xml()
+                    || matches!(extension_kind, Some(DocumentKind::Xml | DocumentKind::Atom)) =>
+            {
+                return Some(DocumentKind::Atom);
+            }
             ("", "opml") => return Some(DocumentKind::Opml),
             (WSDL_11, "definitions") | (WSDL_20, "description") => return Some(DocumentKind::Wsdl),
             (SVG, _) => return Some(DocumentKind::Svg),

@@ -163,6 +163,9 @@ fn kinds() {
         ),
         row("", "text/html", "<rss version='0.91'><channel>", Rss, "application/rss+xml"),
         row("feed", "text/xml", "<rss/>", Rss, "application/rss+xml"),
+        row("", "", "<rss xmlns='http://backend.userland.com/rss2'>", Rss, "application/rss+xml"),
+        row("", "", "<feed xmlns='http://purl.org/pie/'>", Atom, "application/atom+xml"),
+        row("", "text/xml", "<feed><entry/></feed>", Atom, "application/atom+xml"),
         row("", "text/xml", "<feed xmlns='http://www.w3.org/2005/Atom'>", Atom, "application/atom+xml"),
         row("", "", "<a:feed xmlns:a='http://www.w3.org/2005/Atom'>", Atom, "application/atom+xml"),
         row(

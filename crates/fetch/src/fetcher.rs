@@ -42,6 +42,8 @@ const ACCEPT_PAGES: &str = "text/html, application/xhtml+xml, text/turtle;q=0.9,
 const ACCEPT_ROBOTS: &str = "text/plain, */*;q=0.5";
 const ACCEPT_ENCODINGS: &str = "gzip, br, zstd, deflate";
 
+/// Sitemaps taken from one robots.txt.
+const SITEMAPS_MAX: usize = 100;
 /// A robots.txt must stay fresh until the page it was fetched for has its turn.
 const ROBOTS_FRESH_MIN: Duration = Duration::from_secs(60);
 
@@ -255,6 +257,13 @@ impl Fetcher {
             Some(known)
         })?;
         self.robots_fresh_for(&known).map(|_| known)
+    }
+
+    /// The sitemaps that the robots.txt of the URL's origin names, if it was read.
+    pub fn sitemaps(&self, url: &PageUrl) -> Vec<PageUrl> {
+        let Some(robots) = self.known_robots(&url.origin()) else { return Vec::new() };
+        let sitemaps = robots.rules.sitemaps().filter_map(|sitemap| PageUrl::parse(sitemap).ok());
+        sitemaps.take(SITEMAPS_MAX).collect()
     }
 
     /// How long the record may still be believed; nothing when it is stale.

@@ -168,7 +168,9 @@ fn without_page(crawl: &Crawl, lease: Lease, outcome: FetchOutcome) -> Woven {
     let settle = |kind, links| Settlement { lease: lease.id, kind, links };
     match outcome {
         FetchOutcome::Fetched(_) => unreachable!("a page is woven, not settled without one"),
-        FetchOutcome::RobotsFirst => Woven::new(Vec::new(), settle(SettlementKind::Returned, Vec::new())),
+        FetchOutcome::RobotsFirst => {
+            Woven::new(Vec::new(), settle(SettlementKind::Returned, sitemaps(crawl, &lease)))
+        }
         FetchOutcome::Redirected(redirect) => {
             crawl.counters.not_a_page("redirect");
             let target = lease.redirected(redirect.target.clone());
@@ -206,6 +208,24 @@ fn without_page(crawl: &Crawl, lease: Lease, outcome: FetchOutcome) -> Woven {
         }
         FetchOutcome::Failed(error) => give_up(crawl, lease, &error),
     }
+}
+
+/// The sitemaps that the host's robots.txt names, as links of the page it was asked for.
+fn sitemaps(crawl: &Crawl, lease: &Lease) -> Vec<LinkCandidate> {
+    if !crawl.spec.sitemaps {
+        return Vec::new();
+    }
+    let sitemaps = crawl.fetcher.sitemaps(lease.url()).into_iter();
+    sitemaps
+        .filter(|sitemap| crawl.spec.links.scope.admits_any_extension(sitemap).is_ok())
+        .map(|url| LinkCandidate {
+            url,
+            depth: lease.candidate.depth.saturating_add(1),
+            found_on: lease.url().join("/robots.txt").ok(),
+            anchor: None,
+            redirects: Vec::new(),
+        })
+        .collect()
 }
 
 fn give_up(crawl: &Crawl, lease: Lease, error: &FetchError) -> Woven {

@@ -38,6 +38,8 @@ pub struct CrawlSpec {
     pub links: LinkRules,
     /// Which plain links to keep.
     pub stored_links: StoredLinks,
+    /// Follow the sitemaps that robots.txt names.
+    pub sitemaps: bool,
     /// How the machine is used.
     pub work: WorkConfig,
     written: Table,
@@ -223,6 +225,7 @@ impl RawSpec {
                 json_depth_max: reader.count("transform.json_depth_max"),
                 quads_max: reader.count("transform.quads_max"),
                 text_bytes_max: reader.bytes("transform.text_bytes_max"),
+                sitemap_links_max: reader.count("links.max_per_sitemap"),
                 ..Limits::default()
             },
             ..TransformConfig::default()
@@ -233,6 +236,7 @@ impl RawSpec {
             _ => StoredLinks::All,
         };
         let links = read_links(&mut reader, &seeds);
+        let sitemaps = reader.boolean("links.sitemaps");
         let work = WorkConfig {
             workers,
             connections: reader.count("work.connections").max(1),
@@ -244,7 +248,17 @@ impl RawSpec {
         if !problems.is_empty() {
             return Err(SpecProblems(problems));
         }
-        Ok(CrawlSpec { seeds, frontier, fetch, transform, links, stored_links, work, written: self.table })
+        Ok(CrawlSpec {
+            seeds,
+            frontier,
+            fetch,
+            transform,
+            links,
+            stored_links,
+            sitemaps,
+            work,
+            written: self.table,
+        })
     }
 }
 
@@ -283,6 +297,7 @@ fn read_links(reader: &mut Reader<'_>, seeds: &[PageUrl]) -> LinkRules {
         scope,
         obey_nofollow: reader.boolean("politeness.obey_nofollow"),
         links_max: reader.count("links.max_per_page"),
+        listed_links_max: reader.count("links.max_per_sitemap"),
         ..LinkRules::default()
     }
 }

@@ -132,6 +132,8 @@ pub struct Limits {
     pub html_steps_max: u64,
     /// Distinct plain links of a page.
     pub links_max: usize,
+    /// Addresses in a sitemap. The protocol allows as many.
+    pub sitemap_links_max: usize,
     /// Characters of a link's text.
     pub anchor_chars_max: usize,
     /// Bytes of visible text kept for search.
@@ -160,6 +162,7 @@ impl Default for Limits {
             html_attributes_max: 256,
             html_steps_max: 100_000_000,
             links_max: 20_000,
+            sitemap_links_max: 50_000,
             anchor_chars_max: 200,
             text_bytes_max: 256 << 10,
             json_bytes_max: 8 << 20,

@@ -46,8 +46,9 @@ pub fn transform(page: &DetectedPage, config: &TransformConfig) -> PageGraph {
         DocumentKind::NQuads if config.wants(Syntax::Rdf) => {
             rdf::read_n_quads(&decode(page, &mut sink), &mut sink);
         }
-        DocumentKind::RdfXml if config.wants(Syntax::Rdf) => {
-            rdf::read_rdf_xml(&page.page.url, &decode(page, &mut sink), &mut sink);
+        // RSS 1.0 is both.
+        DocumentKind::RdfXml if config.wants(Syntax::Rdf) || config.wants(Syntax::Feed) => {
+            feed::read_rdf(page, &decode(page, &mut sink), &mut sink);
         }
         // Not wanted by `only`.
         DocumentKind::JsonLd

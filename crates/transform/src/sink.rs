@@ -99,6 +99,11 @@ impl<'a> Sink<'a> {
         }
     }
 
+    /// True while the page may give more quads.
+    pub(crate) fn has_room(&self) -> bool {
+        !self.full
+    }
+
     /// Takes a finding; beyond the limit it is only counted.
     pub fn diagnose(&mut self, diagnostic: Diagnostic) {
         if self.graph.diagnostics.len() < self.limits().diagnostics_max {

@@ -338,13 +338,8 @@ fn rdf_xml_documents_keep_what_parses() {
 
 #[test]
 fn kinds_without_a_reader_give_nothing() {
-    for (content_type, body) in [
-        ("application/rss+xml", "<rss><channel><title>x</title></channel></rss>"),
-        ("application/atom+xml", "<feed xmlns='http://www.w3.org/2005/Atom'/>"),
-        ("application/xml", "<x/>"),
-        ("image/png", "\u{1}\u{2}"),
-        ("text/html", ""),
-    ] {
+    for (content_type, body) in [("application/xml", "<x/>"), ("image/png", "\u{1}\u{2}"), ("text/html", "")]
+    {
         let graph = run(content_type, body, &TransformConfig::default());
         assert!(graph.quads.is_empty() && graph.diagnostics.is_empty(), "{content_type}");
     }

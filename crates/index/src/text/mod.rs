@@ -47,7 +47,7 @@ const TOKENIZER: &str = "webloom";
 const DEFAULT_GRAPH: &str = "*";
 
 /// What names a thing, best first.
-const LABEL_PREDICATES: [&str; 12] = [
+const LABEL_PREDICATES: [&str; 13] = [
     "http://www.w3.org/2000/01/rdf-schema#label",
     "http://www.w3.org/2004/02/skos/core#prefLabel",
     "http://schema.org/name",
@@ -55,6 +55,7 @@ const LABEL_PREDICATES: [&str; 12] = [
     "http://xmlns.com/foaf/0.1/name",
     "http://purl.org/dc/terms/title",
     "http://purl.org/dc/elements/1.1/title",
+    "http://purl.org/rss/1.0/title",
     "http://ogp.me/ns#title",
     "http://schema.org/headline",
     "https://schema.org/headline",

@@ -122,11 +122,19 @@ pub const FIELDS: &[Field] = &[
         "links.queries",
         r#"["""
 PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>
-SELECT ?link ?anchor WHERE { ?subject rdfs:seeAlso ?link OPTIONAL { ?link rdfs:label ?anchor } }"""]"#,
+SELECT ?link ?anchor WHERE { ?subject rdfs:seeAlso ?link OPTIONAL { ?link rdfs:label ?anchor } }""", """
+PREFIX rss: <http://purl.org/rss/1.0/>
+SELECT ?link ?anchor WHERE { ?item a rss:item ; rss:link ?link OPTIONAL { ?item rss:title ?anchor } }"""]"#,
         "SPARQL queries over a page's graph; what they bind to ?link is followed. ?anchor, if bound, is kept as the\n\
          link's text, and ?page is the page itself.",
     ),
     field("links.max_per_page", "5000", "Links taken from one page."),
+    field(
+        "links.sitemaps",
+        "true",
+        "Follow the sitemaps that robots.txt names. A sitemap is one link away from the page that robots.txt was read for.",
+    ),
+    field("links.max_per_sitemap", "50000", "Links taken from one sitemap."),
     // Store.
     field(
         "store.links",

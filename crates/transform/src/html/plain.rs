@@ -400,22 +400,22 @@ pub(crate) fn non_empty(text: &str, chars_max: usize) -> Option<String> {
 
 /// Text that grows with its white space collapsed, up to a number of bytes.
 #[derive(Default)]
-struct Collapsed {
-    text: String,
+pub(crate) struct Collapsed {
+    pub(crate) text: String,
     gap: bool,
     bytes_max: usize,
 }
 
 impl Collapsed {
-    fn new(bytes_max: usize) -> Self {
+    pub(crate) fn new(bytes_max: usize) -> Self {
         Self { text: String::new(), gap: false, bytes_max }
     }
 
-    fn space(&mut self) {
+    pub(crate) fn space(&mut self) {
         self.gap = true;
     }
 
-    fn push(&mut self, text: &str) {
+    pub(crate) fn push(&mut self, text: &str) {
         if self.text.len() >= self.bytes_max {
             return;
         }
