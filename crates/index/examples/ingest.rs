@@ -1,6 +1,8 @@
-//! Generates a crawl, commits it in batches, and prints what writing costs.
+//! Generates a crawl, commits it in batches, and prints what writing and reading cost.
 //!
-//! `cargo run --release -p webloom-index --example ingest -- [PAGES] [PAGES PER BATCH] [--no-text]`
+//! `cargo run --release -p webloom-index --example ingest -- [PAGES] [PAGES PER BATCH] [--no-text] [--replace] [--write-only]`
+//!
+//! With `--replace` the second half of the commits writes the pages of the first half again.
 
 #![allow(clippy::print_stdout, reason = "an example talks to whoever runs it")]
 
@@ -20,7 +22,8 @@ const WORDS: [&str; 24] = [
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments: Vec<String> = std::env::args().skip(1).collect();
-    let with_text = !arguments.iter().any(|argument| argument == "--no-text");
+    let has = |flag: &str| arguments.iter().any(|argument| argument == flag);
+    let (with_text, replace, write_only) = (!has("--no-text"), has("--replace"), has("--write-only"));
     arguments.retain(|argument| !argument.starts_with("--"));
     let pages: u64 = arguments.first().map_or(Ok(17_000), |text| text.parse())?;
     let per_batch: u64 = arguments.get(1).map_or(Ok(200), |text| text.parse())?;
@@ -35,11 +38,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let before = thread_cpu_seconds();
         let mut batch = Batch::new();
         for number in first..(first + per_batch).min(pages) {
+            let number = if replace { number % (pages / 2) } else { number };
             batch.push(page(number, &mut random));
             batch.push(metadata(number));
         }
         generating += thread_cpu_seconds() - before;
         quads += index.commit(&batch)?.quads;
+        let before = thread_cpu_seconds();
+        drop(batch);
+        generating += thread_cpu_seconds() - before;
     }
     let committed = started.elapsed().as_secs_f64();
     index.wait_for_merges();
@@ -65,6 +72,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         per_quad(stats.bytes.other),
         per_quad(stats.bytes.text),
     );
+    if write_only {
+        return Ok(());
+    }
 
     let before = thread_cpu_seconds();
     index.compact()?;

@@ -83,6 +83,16 @@ pub enum IndexError {
         /// How many there were.
         terms: u64,
     },
+    /// The disk has no room for what a merge would write.
+    #[error("merging in `{}` needs {needed} bytes and a reserve, and the disk has {available}", path.display())]
+    NoRoom {
+        /// The directory.
+        path: PathBuf,
+        /// Bytes the merge would write at most.
+        needed: u64,
+        /// Bytes the disk has.
+        available: u64,
+    },
     /// An earlier failure left the writer unable to go on; opening the index again heals it.
     #[error("the index writer stopped after an earlier failure; open the index again")]
     Stopped,

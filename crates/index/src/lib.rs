@@ -3,6 +3,7 @@
 mod check;
 mod error;
 mod manifest;
+mod merging;
 mod order;
 mod reader;
 mod scan;

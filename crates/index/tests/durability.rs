@@ -271,7 +271,7 @@ fn versions_from_the_future_are_refused_by_name() {
 
     let manifest = directory.path().join("MANIFEST");
     let text = fs::read_to_string(&manifest).unwrap();
-    fs::write(&manifest, text.replacen("webloom-index 1 ", "webloom-index 7 ", 1)).unwrap();
+    fs::write(&manifest, text.replacen("webloom-index 2 ", "webloom-index 7 ", 1)).unwrap();
     for error in [
         IndexReader::open(directory.path()).unwrap_err(),
         Index::open(directory.path(), IndexConfig::default()).unwrap_err(),

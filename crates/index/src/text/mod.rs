@@ -187,27 +187,30 @@ impl TextWriter {
         Ok(Self { directory, writer, reader, fields, changed: false })
     }
 
-    /// Replaces or adds to what is known of a graph. Becomes part of the next [`TextWriter::commit`].
+    /// Replaces or adds to what is known of a graph; says how many documents it became. Becomes part of the next
+    /// [`TextWriter::commit`].
     pub(crate) fn write<'a>(
         &mut self,
         graph: GraphNameRef<'a>,
         replace: bool,
         triples: impl Iterator<Item = TripleRef<'a>>,
         page: Option<&'a PageText>,
-    ) -> Result<(), IndexError> {
+    ) -> Result<usize, IndexError> {
         if matches!(graph, GraphNameRef::NamedNode(node) if node.as_str().starts_with(META_PREFIX)) {
-            return Ok(());
+            return Ok(0);
         }
         let key = graph_key(graph);
         if replace {
             self.writer.delete_term(Term::from_field_text(self.fields.graph, &key));
             self.changed = true;
         }
-        for document in documents(graph, triples, page) {
+        let documents = documents(graph, triples, page);
+        let written = documents.len();
+        for document in documents {
             self.changed = true;
             self.writer.add_document(document.into_tantivy(self.fields, &key))?;
         }
-        Ok(())
+        Ok(written)
     }
 
     /// Makes what was written the state that [`TextWriter::take_state`] hands out.
