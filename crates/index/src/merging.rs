@@ -12,7 +12,8 @@ use std::time::{Duration, Instant};
 
 use crate::error::IndexError;
 use crate::segment::Segment;
-use crate::segment::merge::{MergeInput, merge};
+use crate::segment::merge::{MergeInput, MergeSettings, merge};
+use crate::segment::pack::Row;
 use crate::segment::read::segment_path;
 use crate::view::{SegmentView, View};
 use crate::writer::{IndexConfig, Shared};
@@ -77,8 +78,13 @@ impl Shared {
             }
             !self.stop.load(Ordering::Relaxed)
         };
-        let compress = quads > self.config.small_segment_quads;
-        let merged = merge(&path, &inputs, run.start == 0, compress, &mut go_on).and_then(|finished| {
+        let settings = MergeSettings {
+            oldest: run.start == 0,
+            compress: quads > self.config.small_segment_quads,
+            // Two copies of each row are kept while they are sorted.
+            sorted_rows_max: (self.config.merge_memory_bytes / (2 * size_of::<Row>())) as u64,
+        };
+        let merged = merge(&path, &inputs, settings, &mut go_on).and_then(|finished| {
             if finished { Segment::open(&self.directory, number).map(Some) } else { Ok(None) }
         });
         let merged = match merged {

@@ -150,6 +150,8 @@ pub struct IndexConfig {
     /// How much of one core background merges take, in percent, unless somebody waits for them or there are half as many
     /// segments as there may be.
     pub merge_cpu_percent: u8,
+    /// Merges of more rows than fit in this stream, which is slower.
+    pub merge_memory_bytes: usize,
     /// No merge starts that would leave less room than this on the disk.
     pub disk_reserve_bytes: u64,
     /// Whether words are indexed for search. What is committed without stays unfindable by words.
@@ -166,6 +168,7 @@ impl Default for IndexConfig {
             segments_max: 200,
             merge_in_background: true,
             merge_cpu_percent: 50,
+            merge_memory_bytes: 128 << 20,
             disk_reserve_bytes: 256 << 20,
             index_text: true,
             text_memory_bytes: 64 << 20,

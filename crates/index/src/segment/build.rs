@@ -265,7 +265,7 @@ fn sorted_by<T: Clone, K: Ord>(items: &[T], key: impl Fn(&T) -> K) -> (Vec<T>, V
 /// Numbers are dense, so rows are sorted by counting, column by column. One order leads to the next: rows sorted by SPOC and then
 /// by their object alone, without disturbing equals, are sorted by OSPC; those by their predicate, POSC; and each of
 /// the three, by its graph, becomes its sibling with the graph first.
-fn write_orders(
+pub(crate) fn write_orders(
     file: &mut SegmentFile,
     mut rows: Vec<Row>,
     sizes: [usize; 4],

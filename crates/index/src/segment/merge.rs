@@ -1,9 +1,9 @@
 //! From several segments, adjacent in age, to one.
 //!
 //! In: the segments of a run, oldest first, each with the graphs that newer segments superseded. Out: one
-//! file with the quads that are left, each once, and the terms they use. Everything streams: what is kept
-//! in memory is a table of new numbers per input (four bytes a term), where each term comes from (eight bytes a term), and the
-//! list of graphs. The caller picks the run and swings the manifest; graphs superseded while the merge ran
+//! file with the quads that are left, each once, and the terms they use. Rows that fit in memory are gathered and sorted,
+//! which is cheaper than merging six orders; others stream, and then what is kept in memory is a table of new numbers per
+//! input (four bytes a term), where each term comes from (eight bytes a term), and the list of graphs. The caller picks the run and swings the manifest; graphs superseded while the merge ran
 //! stay superseded, because the result takes the run's place in the order of ages.
 
 use std::cmp::Reverse;
@@ -12,6 +12,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
+use super::build::write_orders;
 use super::format::{NO_LOCAL, Section, SegmentFile, TERMS_PER_BLOCK};
 use super::pack::{BLOCK_ROWS, Row};
 use super::read::{GraphEntry, PredicateEntry, Segment, TextBlock, Unpacked};
@@ -33,16 +34,26 @@ const UNUSED: u32 = u32::MAX;
 /// How often a merge asks whether it may go on, in rows.
 const ROWS_PER_LOOK: usize = 1 << 16;
 
-/// Merges the run into a file at `path`. With `oldest`, nothing older exists that a mark could still supersede,
-/// so the marks of replaced and deleted graphs go. `go_on` is asked every now and then, and may take its time to answer;
+/// How to merge a run.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct MergeSettings {
+    /// Nothing older exists that a mark could still supersede, so the marks of replaced and deleted graphs go.
+    pub(crate) oldest: bool,
+    /// Whether texts are compressed; those that will be merged again soon need not be.
+    pub(crate) compress: bool,
+    /// Up to this many rows are sorted in memory.
+    pub(crate) sorted_rows_max: u64,
+}
+
+/// Merges the run into a file at `path`. `go_on` is asked every now and then, and may take its time to answer;
 /// when it says no, an unfinished file is left, and false returned.
 pub(crate) fn merge(
     path: &Path,
     inputs: &[MergeInput],
-    oldest: bool,
-    compress: bool,
+    settings: MergeSettings,
     go_on: &mut dyn FnMut() -> bool,
 ) -> Result<bool, IndexError> {
+    let MergeSettings { oldest, compress, .. } = settings;
     let mut file = SegmentFile::create(path)?;
     let mut terms = inputs.iter().map(mark_used_terms).collect::<Result<Vec<_>, _>>()?;
     let sources = merge_term_ids(&mut file, inputs, &mut terms)?;
@@ -62,10 +73,56 @@ pub(crate) fn merge(
         })
         .collect();
 
+    let rows: u64 = inputs.iter().map(|input| input.segment.quad_count()).sum();
+    let quads = if rows <= settings.sorted_rows_max {
+        let rows = gather(inputs, &maps, rows as usize)?;
+        if !go_on() {
+            return Ok(false);
+        }
+        let sizes = [term_count as usize, predicates.len(), term_count as usize, graphs.len()];
+        let (quads, counts) = write_orders(&mut file, rows, sizes, &mut predicates)?;
+        for (graph, count) in graphs.iter_mut().zip(counts) {
+            graph.quads = u64::from(count);
+        }
+        Some(quads)
+    } else {
+        stream(&mut file, inputs, &maps, &mut predicates, &mut graphs, go_on)?
+    };
+    let Some(quads) = quads else {
+        return Ok(false);
+    };
+    write_graphs(&mut file, graphs.into_iter())?;
+    write_predicates(&mut file, &predicates)?;
+    file.finish(quads, term_count)?;
+    Ok(true)
+}
+
+/// All live rows as subject, predicate, object, graph, in no particular order.
+fn gather(inputs: &[MergeInput], maps: &[Renumbering<'_>], most: usize) -> Result<Vec<Row>, IndexError> {
+    let mut rows = Vec::with_capacity(most);
+    for (input, map) in inputs.iter().zip(maps) {
+        let mut source = RowSource::new(input, map, Order::Spoc);
+        while source.fill()? {
+            rows.extend(source.keys.iter().map(|key| unpack_key(*key)));
+            source.at = source.keys.len();
+        }
+    }
+    Ok(rows)
+}
+
+/// Merges the rows order by order. Returns how many there are; nothing when it was told to stop.
+fn stream(
+    file: &mut SegmentFile,
+    inputs: &[MergeInput],
+    maps: &[Renumbering<'_>],
+    predicates: &mut [PredicateEntry],
+    graphs: &mut [GraphEntry],
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<Option<u64>, IndexError> {
     let mut quads = 0;
     for order in Order::ALL {
-        let mut merged = MergedRows::new(inputs, &maps, order)?;
-        let mut writer = OrderWriter::begin(&mut file, order)?;
+        let mut merged = MergedRows::new(inputs, maps, order)?;
+        let mut writer = OrderWriter::begin(file, order)?;
         let mut until_look = ROWS_PER_LOOK;
         let mut rows: Vec<Row> = Vec::with_capacity(BLOCK_ROWS);
         let mut last_pair = None;
@@ -89,21 +146,18 @@ pub(crate) fn merge(
                 }
                 _ => {}
             }
-            writer.write_block(&mut file, &rows)?;
+            writer.write_block(file, &rows)?;
             until_look = until_look.saturating_sub(rows.len());
             if until_look == 0 {
                 until_look = ROWS_PER_LOOK;
                 if !go_on() {
-                    return Ok(false);
+                    return Ok(None);
                 }
             }
         }
-        quads = writer.finish(&mut file)?;
+        quads = writer.finish(file)?;
     }
-    write_graphs(&mut file, graphs.into_iter())?;
-    write_predicates(&mut file, &predicates)?;
-    file.finish(quads, term_count)?;
-    Ok(true)
+    Ok(Some(quads))
 }
 
 fn bad_row(segment: &Segment) -> IndexError {
@@ -258,15 +312,7 @@ impl<'a> MergedRows<'a> {
         let mut sources: Vec<RowSource<'a>> = inputs
             .iter()
             .zip(maps)
-            .map(|(input, map)| RowSource {
-                segment: &input.segment,
-                order,
-                maps: order.columns().map(|part| map.of_part(part)),
-                block_index: 0,
-                unpacked: Box::default(),
-                keys: Vec::with_capacity(BLOCK_ROWS),
-                at: 0,
-            })
+            .map(|(input, map)| RowSource::new(input, map, order))
             .collect();
         let mut heap = BinaryHeap::new();
         for (index, source) in sources.iter_mut().enumerate() {
@@ -333,13 +379,31 @@ struct RowSource<'a> {
     at: usize,
 }
 
-impl RowSource<'_> {
+impl<'a> RowSource<'a> {
+    fn new(input: &'a MergeInput, map: &Renumbering<'a>, order: Order) -> Self {
+        Self {
+            segment: &input.segment,
+            order,
+            maps: order.columns().map(|part| map.of_part(part)),
+            block_index: 0,
+            unpacked: Box::default(),
+            keys: Vec::with_capacity(BLOCK_ROWS),
+            at: 0,
+        }
+    }
+
     fn head(&mut self) -> Result<Option<u128>, IndexError> {
+        self.fill()?;
+        Ok(self.keys.get(self.at).copied())
+    }
+
+    /// Makes sure that there is a next key; false at the end.
+    fn fill(&mut self) -> Result<bool, IndexError> {
         while self.at == self.keys.len() {
             self.keys.clear();
             self.at = 0;
             if !self.segment.unpack_block(self.order, self.block_index, &mut self.unpacked)? {
-                return Ok(None);
+                return Ok(false);
             }
             self.block_index += 1;
             let graphs = self.order.graph_column();
@@ -360,7 +424,7 @@ impl RowSource<'_> {
                 self.keys.push(pack_key(new));
             }
         }
-        Ok(self.keys.get(self.at).copied())
+        Ok(true)
     }
 }
 
