@@ -16,7 +16,7 @@ use crate::order::{GRAPH, OBJECT, Order, PREDICATE, SUBJECT};
 use crate::scan::{GraphFilter, IdPattern, QuadIds, Scan};
 use crate::segment::format::Section;
 use crate::term::{self, TermId};
-use crate::text::Hit;
+use crate::text::{self, Hit};
 use crate::view::View;
 
 /// One state of an index. Cheap to clone.
@@ -179,12 +179,24 @@ impl Snapshot {
 
     /// The best subjects for what a person typed. Whatever was typed, this is no error; an empty query finds nothing.
     pub fn search(&self, words: &str, limit: usize) -> Result<Vec<Hit>, IndexError> {
-        self.view.text.search(words, limit)
+        let words = words.trim();
+        let mut hits = self.view.text.search(words, limit)?;
+        // Somebody pasted the IRI of a thing.
+        if limit > 0
+            && words.contains(':')
+            && !words.contains(|character: char| character.is_whitespace() || character == '"')
+            && let Some(thing) = text::describe(&self.view, words)?
+        {
+            hits.retain(|hit| hit.subject != thing.subject);
+            hits.insert(0, thing);
+            hits.truncate(limit);
+        }
+        Ok(hits)
     }
 
-    /// Number of documents the text index has for a graph: its subjects with words.
+    /// Number of documents the text index has for a graph: its subjects with words, its plain links as one.
     pub fn text_documents(&self, graph: GraphNameRef<'_>) -> Result<usize, IndexError> {
-        self.view.text.documents_of_graph(graph)
+        self.view.text.documents_of_graph(self.view.hasher.graph(graph))
     }
 
     /// Sizes. Counting terms reads all term ids.

@@ -483,8 +483,9 @@ impl Shared {
                 let mut has_text = false;
                 if self.config.index_text {
                     // Its own thread indexes it while this one goes on with quads.
-                    let replaces_text = graph.replaces && Self::has_text(&before, self.hasher.graph(name));
-                    has_text = text.write(name, replaces_text, triples(), graph.text)? > 0;
+                    let id = self.hasher.graph(name);
+                    let replaces_text = graph.replaces && Self::has_text(&before, id);
+                    has_text = text.write((name, id), replaces_text, triples(), graph.text)? > 0;
                 }
                 builder.begin_graph(name, graph.replaces, has_text);
                 for triple in triples() {
