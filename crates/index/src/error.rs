@@ -24,6 +24,12 @@ pub enum IndexError {
         /// The directory.
         path: PathBuf,
     },
+    /// There is an index where a new one was to be made.
+    #[error("there is an index in `{}` already", path.display())]
+    Exists {
+        /// The directory.
+        path: PathBuf,
+    },
     /// Another process is the writer. Readers are not affected.
     #[error("another process writes to the index in `{}`", path.display())]
     Locked {

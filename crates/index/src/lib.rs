@@ -1,5 +1,7 @@
 #![doc = include_str!("../README.md")]
 
+mod backup;
+mod bulk;
 mod check;
 mod error;
 mod manifest;
@@ -10,11 +12,14 @@ mod scan;
 mod segment;
 mod snapshot;
 mod sparql;
+mod statistics;
 mod term;
 mod text;
 mod view;
 mod writer;
 
+pub use backup::{BackupReceipt, backup};
+pub use bulk::Import;
 pub use check::{CheckReport, check};
 pub use error::IndexError;
 pub use order::Order;
@@ -26,6 +31,7 @@ pub use spareval::{
 };
 pub use spargebra::Query;
 pub use sparql::{QueryOptions, parse_query};
+pub use statistics::{ClassStatistics, PredicateStatistics};
 pub use term::{TermHasher, TermId, TermKind};
 pub use text::{Hit, Snippet};
 pub use writer::{Batch, CommitReceipt, GraphWrite, Index, IndexConfig, WriteMode};

@@ -71,7 +71,13 @@ pub struct BytesByPart {
     pub term_texts: u64,
     /// The six orders.
     pub orders: u64,
-    /// Lists of graphs, headers and padding.
+    /// Each of them, as [`Order::ALL`] has them.
+    pub order: [u64; 6],
+    /// Lists of graphs.
+    pub graphs: u64,
+    /// Lists of predicates and what is known of them.
+    pub statistics: u64,
+    /// Headers and padding.
     pub other: u64,
     /// The text index.
     pub text: u64,
@@ -224,13 +230,21 @@ impl Snapshot {
             bytes.term_ids += segment.section_bytes(Section::TermIds);
             bytes.term_texts +=
                 segment.section_bytes(Section::TermTexts) + segment.section_bytes(Section::TermOffsets);
-            for order in Order::ALL {
-                bytes.orders += segment.section_bytes(Section::Rows(order))
+            for (order, sum) in Order::ALL.into_iter().zip(&mut bytes.order) {
+                *sum += segment.section_bytes(Section::Rows(order))
                     + segment.section_bytes(Section::Blocks(order));
             }
+            bytes.graphs += segment.section_bytes(Section::Graphs);
+            bytes.statistics += segment.section_bytes(Section::Predicates);
             bytes.total += segment.file_bytes();
         }
-        bytes.other = bytes.total - bytes.term_ids - bytes.term_texts - bytes.orders;
+        bytes.orders = bytes.order.iter().sum();
+        bytes.other = bytes.total
+            - bytes.term_ids
+            - bytes.term_texts
+            - bytes.orders
+            - bytes.graphs
+            - bytes.statistics;
         bytes.text = view.text.bytes()?;
         bytes.total += bytes.text;
         Ok(stats)

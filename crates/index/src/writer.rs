@@ -154,9 +154,12 @@ pub struct IndexConfig {
     pub merge_memory_bytes: usize,
     /// No merge starts that would leave less room than this on the disk.
     pub disk_reserve_bytes: u64,
+    /// An import writes a segment when it has gathered about this much.
+    pub import_segment_bytes: usize,
     /// Whether words are indexed for search. What is committed without stays unfindable by words.
     pub index_text: bool,
-    /// Memory of the text index's writer.
+    /// Memory of the text index's writer. Its tables are made anew for every commit, so more than a commit needs costs time;
+    /// large imports want more.
     pub text_memory_bytes: usize,
 }
 
@@ -170,8 +173,9 @@ impl Default for IndexConfig {
             merge_cpu_percent: 50,
             merge_memory_bytes: 128 << 20,
             disk_reserve_bytes: 256 << 20,
+            import_segment_bytes: 192 << 20,
             index_text: true,
-            text_memory_bytes: 64 << 20,
+            text_memory_bytes: 16 << 20,
         }
     }
 }

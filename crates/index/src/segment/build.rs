@@ -179,6 +179,11 @@ impl<'a> SegmentBuilder<'a> {
         self.graphs.is_empty()
     }
 
+    /// Graphs gathered.
+    pub(crate) fn graphs(&self) -> usize {
+        self.graphs.len()
+    }
+
     /// Rows gathered, copies included.
     pub(crate) fn rows(&self) -> usize {
         self.rows.len()

@@ -464,9 +464,41 @@ impl Segment {
         Ok(Position::at(block_index, low, Some(block)))
     }
 
-    /// How many rows of the order lie before the position.
-    pub(crate) fn rows_before(&self, position: &Position) -> u64 {
-        ((position.block_index * BLOCK_ROWS + position.row) as u64).min(self.header.quads)
+    /// The numbers of the rows that begin with the prefix. Two searches; no row is read through.
+    pub(crate) fn rows_with_prefix(&self, order: Order, prefix: &[u32]) -> Result<Range<u64>, IndexError> {
+        let start = self.seek(order, prefix)?.row_number();
+        let mut after = prefix.to_vec();
+        let end = match after.last_mut().and_then(|last| last.checked_add(1).map(|next| *last = next)) {
+            Some(()) => self.seek(order, &after)?.row_number(),
+            None => self.header.quads,
+        };
+        Ok(start..end.max(start))
+    }
+
+    /// The row of a number, as local numbers.
+    pub(crate) fn row_at(&self, order: Order, number: u64) -> Result<Option<Row>, IndexError> {
+        if number >= self.header.quads {
+            return Ok(None);
+        }
+        let (block, row) = ((number / BLOCK_ROWS as u64) as usize, (number % BLOCK_ROWS as u64) as usize);
+        let block = self.open_block(order, block)?;
+        let mut row = block.row(self.section(Section::Rows(order)), row);
+        for (number, part) in row.iter_mut().zip(order.columns()) {
+            *number = self.local_of(part, *number);
+        }
+        Ok(Some(row))
+    }
+
+    /// The first block that does not begin with the row that the index of the order says; nothing when all do.
+    pub(crate) fn misplaced_block(&self, order: Order) -> Result<Option<usize>, IndexError> {
+        for index in 0..self.block_count(order) {
+            let block = self.open_block(order, index)?;
+            let first = block.row(self.section(Section::Rows(order)), 0);
+            if self.block_entry(order, index).is_none_or(|(row, _)| row != first) {
+                return Ok(Some(index));
+            }
+        }
+        Ok(None)
     }
 
     /// Unpacks a block: its rows, with predicates and graphs as places in their lists. False behind the last.
@@ -583,6 +615,11 @@ pub(crate) struct Position {
 impl Position {
     fn at(block_index: usize, row: usize, block: Option<Block>) -> Self {
         Self { block_index, row, block, single_rows: 0, unpacked: None }
+    }
+
+    /// How many rows are before it.
+    fn row_number(&self) -> u64 {
+        (self.block_index * BLOCK_ROWS + self.row) as u64
     }
 }
 

@@ -55,27 +55,20 @@ impl Document<'_> {
             Self::Subject(subject) => subject.into_tantivy(fields),
             Self::Links(links) => {
                 let mut document = TantivyDocument::new();
-                let mut stored = String::new();
+                let mut targets = String::new();
                 for (target, words) in links {
-                    document.add_text(fields.link, &words);
-                    stored.push_str(target);
-                    stored.push('\t');
-                    stored.push_str(&words);
-                    stored.push('\n');
+                    document.add_text(fields.label, words);
+                    targets.push_str(target);
+                    targets.push('\n');
                 }
-                document.add_text(fields.links, stored);
+                document.add_text(fields.links, targets);
                 document
             }
         }
     }
 }
 
-/// Takes apart what a document of links keeps: target and words of each.
-pub(super) fn read_links(stored: &str) -> impl Iterator<Item = (&str, &str)> {
-    stored.lines().filter_map(|line| line.split_once('\t'))
-}
-
-/// One subject of one graph, in words.
+/// One subject of one graph, in words. The label is not repeated in the body: both are searched.
 #[derive(Debug)]
 pub(super) struct SubjectText<'a> {
     subject: NamedOrBlankNodeRef<'a>,
@@ -111,7 +104,9 @@ impl SubjectText<'_> {
         for class in self.types {
             document.add_text(fields.types, class);
         }
-        document.add_text(fields.body, &self.body);
+        if !self.body.is_empty() {
+            document.add_text(fields.body, &self.body);
+        }
         document
     }
 }
@@ -160,10 +155,15 @@ pub(super) fn documents<'a>(
                 if let Some(rank) = rank
                     && text.label.is_none_or(|(best, _)| rank < best)
                 {
-                    text.label = Some((rank, literal.value()));
+                    // A name that turns out not to be the best is text like any other.
+                    if let Some((_, second)) = text.label.replace((rank, literal.value())) {
+                        text.push(second);
+                    }
                 }
                 text.only_named &= predicate == RDFS_LABEL;
-                text.push(literal.value());
+                if text.label.is_none_or(|(_, label)| label != literal.value()) {
+                    text.push(literal.value());
+                }
             }
             TermRef::NamedNode(object) => {
                 if triple.predicate == rdf::TYPE {
@@ -188,8 +188,7 @@ pub(super) fn documents<'a>(
         if let Some(title) = &page.title {
             if text.label.is_none() {
                 text.label = Some((LABEL_PREDICATES.len(), title));
-            }
-            if !text.body.contains(title.as_str()) {
+            } else if text.label.is_some_and(|(_, label)| label != title) && !text.body.contains(title.as_str()) {
                 text.push(title);
             }
         }
@@ -198,12 +197,12 @@ pub(super) fn documents<'a>(
     let mut documents = Vec::new();
     let mut links: Vec<(&'a str, String)> = Vec::new();
     for subject in subjects {
-        if subject.body.is_empty() {
+        if subject.body.is_empty() && subject.label.is_none_or(|(_, label)| label.is_empty()) {
             continue;
         }
         match subject.subject {
             NamedOrBlankNodeRef::NamedNode(node) if subject.is_link(node.as_str(), &linked) => {
-                links.push((node.as_str(), subject.body.replace(['\t', '\n', '\r'], " ")));
+                links.push((node.as_str(), subject.words()));
             }
             _ => documents.push(Document::Subject(subject)),
         }
@@ -216,14 +215,20 @@ pub(super) fn documents<'a>(
 }
 
 impl SubjectText<'_> {
+    /// All its words.
+    fn words(&self) -> String {
+        let label = self.label.map_or("", |(_, label)| label);
+        if self.body.is_empty() { label.to_owned() } else { format!("{label} {}", self.body) }
+    }
+
     /// True when the page links to this and says nothing else of it than the words of the link.
     fn is_link(&self, iri: &str, linked: &HashSet<&str>) -> bool {
         self.only_named
             && self.types.is_empty()
-            && self.body.len() <= LABEL_BYTES_MAX
+            && self.label.map_or(0, |(_, label)| label.len()) + self.body.len() <= LABEL_BYTES_MAX
             && linked.contains(iri)
             // What would not come apart again gets a document of its own.
-            && !iri.contains(['\t', '\n', '\r'])
+            && !iri.contains(['\n', '\r'])
     }
 }
 
@@ -244,7 +249,7 @@ mod tests {
         let mut triples: Vec<oxrdf::Triple> = (0..70)
             .map(|number| oxrdf::Triple::new(graph.clone(), node("to"), node(&number.to_string())))
             .collect();
-        triples.extend((0..70).map(|number| label(&node(&number.to_string()), &format!("to\t{number}"))));
+        triples.extend((0..70).map(|number| label(&node(&number.to_string()), &format!("to {number}"))));
         // Not linked, and more than a link.
         triples.push(label(&node("other"), "other"));
         triples.push(oxrdf::Triple::new(node("1"), node("p"), oxrdf::Literal::from(1)));
@@ -259,10 +264,6 @@ mod tests {
         assert_eq!(sizes, [0, 0, LINKS_MAX, 69 - LINKS_MAX]);
         let Document::Links(links) = &found[2] else { panic!("{found:?}") };
         assert_eq!(links[1], ("http://example.org/2", "to 2".to_owned()));
-        assert_eq!(
-            read_links("http://a/\tto a\nhttp://b/\t\n").collect::<Vec<_>>(),
-            [("http://a/", "to a"), ("http://b/", "")]
-        );
     }
 
     #[test]
@@ -289,8 +290,8 @@ mod tests {
             panic!("{found:?}");
         };
         assert_eq!(thing.label, Some((0, "first")));
-        assert_eq!(thing.body, "second\nfirst\nthird");
+        assert_eq!(thing.body, "second\nthird");
         assert_eq!(page.label.map(|(_, label)| label), Some("The page"));
-        assert_eq!(page.body, "The page\nWords");
+        assert_eq!(page.body, "Words");
     }
 }

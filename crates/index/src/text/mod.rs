@@ -9,22 +9,23 @@ mod describe;
 pub(crate) mod directory;
 mod documents;
 mod search;
+mod words;
 mod write;
 
 use std::ops::Range;
 
 use oxrdf::{GraphNameRef, NamedNode, NamedOrBlankNode};
 use tantivy::schema::{
-    BytesOptions, Field, INDEXED, IndexRecordOption, STORED, STRING, Schema, TextFieldIndexing, TextOptions,
+    BytesOptions, Field, INDEXED, IndexRecordOption, STORED, Schema, TextFieldIndexing, TextOptions,
 };
-use tantivy::tokenizer::{AsciiFoldingFilter, LowerCaser, RemoveLongFilter, SimpleTokenizer, TextAnalyzer};
+use tantivy::tokenizer::{AsciiFoldingFilter, TextAnalyzer};
+
+use self::words::Words;
 
 pub(crate) use self::describe::describe;
 pub(crate) use self::search::TextSearcher;
 pub(crate) use self::write::TextWriter;
 
-/// Longest word that is indexed, in bytes.
-const WORD_BYTES_MAX: usize = 64;
 const TOKENIZER: &str = "webloom";
 /// Stands for the default graph; no IRI and no blank node is written like this.
 const DEFAULT_GRAPH: &str = "*";
@@ -55,7 +56,8 @@ pub struct Snippet {
     pub matches: Vec<Range<usize>>,
 }
 
-/// What tantivy keeps of a document. Subjects are not indexed: an IRI is looked up among the quads.
+/// What tantivy keeps of a document. Each indexed field costs every commit and every merge a dictionary, so there are few: subjects
+/// and types are looked up among the quads.
 #[derive(Debug, Clone, Copy)]
 struct Fields {
     /// The id of the graph's name, by which its documents are deleted.
@@ -65,9 +67,7 @@ struct Fields {
     label: Field,
     body: Field,
     types: Field,
-    /// Words of links to things that the page says nothing else of.
-    link: Field,
-    /// Where those links lead, and their words: see [`documents`].
+    /// Where the links of a document of links lead; their words are its labels.
     links: Field,
 }
 
@@ -83,9 +83,8 @@ impl Fields {
             graph: schema.add_text_field("graph", STORED),
             subject: schema.add_text_field("subject", STORED),
             label: schema.add_text_field("label", text.clone().set_stored()),
-            body: schema.add_text_field("body", text.clone().set_stored()),
-            types: schema.add_text_field("type", STRING | STORED),
-            link: schema.add_text_field("link", text),
+            body: schema.add_text_field("body", text.set_stored()),
+            types: schema.add_text_field("type", STORED),
             links: schema.add_text_field("links", STORED),
         };
         (schema.build(), fields)
@@ -99,7 +98,6 @@ impl Fields {
             label: schema.get_field("label")?,
             body: schema.get_field("body")?,
             types: schema.get_field("type")?,
-            link: schema.get_field("link")?,
             links: schema.get_field("links")?,
         })
     }
@@ -108,11 +106,7 @@ impl Fields {
 fn analyzer() -> TextAnalyzer {
     // No stemming: pages come in every language, and a stemmer for the wrong one loses words. Accents are
     // folded, because people type without them.
-    TextAnalyzer::builder(SimpleTokenizer::default())
-        .filter(RemoveLongFilter::limit(WORD_BYTES_MAX))
-        .filter(LowerCaser)
-        .filter(AsciiFoldingFilter)
-        .build()
+    TextAnalyzer::builder(Words::default()).filter(AsciiFoldingFilter).build()
 }
 
 fn graph_key(graph: GraphNameRef<'_>) -> String {

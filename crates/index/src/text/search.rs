@@ -15,7 +15,6 @@ use tantivy::snippet::SnippetGenerator;
 use tantivy::{IndexReader, ReloadPolicy, Searcher, Term};
 
 use super::directory::CommitDirectory;
-use super::documents::read_links;
 use super::{DEFAULT_GRAPH, Fields, Hit, Snippet, TOKENIZER, analyzer, floor_boundary, node_of_key};
 use crate::error::IndexError;
 use crate::term::TermId;
@@ -67,6 +66,22 @@ impl TextSearcher {
         Ok(usage.total().get_bytes())
     }
 
+    /// The names of this state's files in its directory.
+    pub(crate) fn file_names(&self, root: &Path) -> Result<Vec<String>, IndexError> {
+        let segments: Vec<String> =
+            self.searcher.segment_readers().iter().map(|reader| reader.segment_id().uuid_string()).collect();
+        let mut names = Vec::new();
+        for entry in root.read_dir().map_err(IndexError::io("list", root))? {
+            let name = entry.map_err(IndexError::io("list", root))?.file_name();
+            if let Some(name) = name.to_str()
+                && segments.iter().any(|segment| name.starts_with(segment.as_str()))
+            {
+                names.push(name.to_owned());
+            }
+        }
+        Ok(names)
+    }
+
     /// Files whose checksum is wrong.
     pub(crate) fn damaged_files(&self) -> Result<Vec<PathBuf>, IndexError> {
         let mut damaged: Vec<_> = self.searcher.index().validate_checksum()?.into_iter().collect();
@@ -96,7 +111,7 @@ impl TextSearcher {
     }
 
     fn parse(&self, words: &str, all: bool) -> Box<dyn Query> {
-        let fields = vec![self.fields.label, self.fields.body, self.fields.link];
+        let fields = vec![self.fields.label, self.fields.body];
         let mut parser = QueryParser::for_index(self.searcher.index(), fields);
         parser.set_field_boost(self.fields.label, 3.0);
         if all {
@@ -142,7 +157,7 @@ impl TextSearcher {
         }
         let mut snippets = SnippetGenerator::create(&self.searcher, query, self.fields.body)?;
         snippets.set_max_num_chars(SNIPPET_CHARACTERS);
-        let mut matcher = LinkMatcher::new(query, self.fields.link, all);
+        let mut matcher = LinkMatcher::new(query, all);
         let mut hits = Hits { hits: Vec::new(), places: HashMap::new(), limit };
         for &(score, address) in found {
             let document: TantivyDocument = self.searcher.doc(address)?;
@@ -150,8 +165,9 @@ impl TextSearcher {
             let Some(graph) = text(self.fields.graph) else {
                 continue;
             };
-            if let Some(links) = text(self.fields.links) {
-                for (target, words) in matcher.matching(links) {
+            if let Some(targets) = text(self.fields.links) {
+                let words = document.get_all(self.fields.label).filter_map(|value| value.as_str());
+                for (target, words) in matcher.matching(targets.lines().zip(words)) {
                     let snippet = || Snippet { text: words.to_owned(), matches: Vec::new() };
                     hits.push(target, graph, score, Some(words), snippet);
                 }
@@ -160,9 +176,10 @@ impl TextSearcher {
             let Some(subject) = text(self.fields.subject) else {
                 continue;
             };
-            let body = text(self.fields.body).unwrap_or_default();
+            let label = text(self.fields.label);
+            let body = text(self.fields.body).or(label).unwrap_or_default();
             let hit =
-                hits.push(subject, graph, score, text(self.fields.label), || snippet(&snippets, body));
+                hits.push(subject, graph, score, label, || snippet(&snippets, body));
             let Some(hit) = hit else {
                 continue;
             };
@@ -238,11 +255,10 @@ struct LinkMatcher {
 }
 
 impl LinkMatcher {
-    fn new(query: &dyn Query, field: Field, all: bool) -> Self {
+    fn new(query: &dyn Query, all: bool) -> Self {
         let mut words: Vec<String> = Vec::new();
         query.query_terms(&mut |term, _| {
-            if term.field() == field
-                && let Some(word) = term.value().as_str()
+            if let Some(word) = term.value().as_str()
                 && !words.iter().any(|known| known == word)
             {
                 words.push(word.to_owned());
@@ -252,11 +268,11 @@ impl LinkMatcher {
     }
 
     /// The links with the most of the words, which are all of them where that is asked for.
-    fn matching<'t>(&mut self, links: &'t str) -> Vec<(&'t str, &'t str)> {
+    fn matching<'t>(&mut self, links: impl Iterator<Item = (&'t str, &'t str)>) -> Vec<(&'t str, &'t str)> {
         let mut best = if self.all { self.words.len() } else { 1 }.max(1);
         let mut matching = Vec::new();
         let mut seen = vec![false; self.words.len()];
-        for (target, text) in read_links(links) {
+        for (target, text) in links {
             seen.fill(false);
             let mut stream = self.analyzer.token_stream(text);
             while stream.advance() {

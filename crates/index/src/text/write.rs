@@ -40,7 +40,12 @@ impl TextWriter {
             Some(_) => tantivy::Index::open(directory.clone())?,
             None => {
                 let (schema, _) = Fields::schema();
-                tantivy::Index::create(directory.clone(), schema, tantivy::IndexSettings::default())?
+                // A commit has little to compress; handing it to another thread costs more than doing it.
+                let settings = tantivy::IndexSettings {
+                    docstore_compress_dedicated_thread: false,
+                    ..tantivy::IndexSettings::default()
+                };
+                tantivy::Index::create(directory.clone(), schema, settings)?
             }
         };
         index.tokenizers().register(TOKENIZER, analyzer());
