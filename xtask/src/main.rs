@@ -1,6 +1,7 @@
 //! The project's own chores, in the only script language it has. `cargo xtask test` is what the README says and what CI
 //! runs; the other commands are its parts.
 
+mod bench_index;
 mod licences;
 mod tidy;
 
@@ -17,7 +18,8 @@ cargo xtask check       formatting, lints, licences, tidy, generated files
 cargo xtask conformance the public suites: passed/total (names of suites, --failures to see the known ones too)
 cargo xtask codegen     write config/default.toml (--check: only compare)
 cargo xtask tidy        the rules of the tree: who may depend on whom, what must be there
-cargo xtask bench       the crawl benchmark, results into bench/results";
+cargo xtask bench       the crawl benchmark, results into bench/results
+cargo xtask bench index [QUADS]  loading, here and in Oxigraph, results into bench/results";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
@@ -30,6 +32,11 @@ fn main() -> ExitCode {
         ["codegen", "--check"] => codegen(true),
         ["tidy"] => tidy::check(&root()),
         ["bench"] => bench(),
+        ["bench", "index"] => bench_index::run(5_000_000),
+        ["bench", "index", quads] => match quads.parse() {
+            Ok(quads) => bench_index::run(quads),
+            Err(_) => Err(anyhow::anyhow!("`{quads}` is no number of quads")),
+        },
         _ => {
             eprintln!("{USAGE}");
             return ExitCode::from(2);
@@ -160,9 +167,14 @@ fn output(program: &str, arguments: &[&str]) -> anyhow::Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
-/// A Python in a virtual environment of ours that has the package. Installed once, under `target`.
+/// A Python that has the package. Installed once, under `target`.
 fn python_with(package: &str) -> anyhow::Result<PathBuf> {
-    let environment = root().join("target/python");
+    python_in("python", package)
+}
+
+/// A Python in a virtual environment of that name that has the package.
+fn python_in(environment: &str, package: &str) -> anyhow::Result<PathBuf> {
+    let environment = root().join("target").join(environment);
     let python = environment.join("bin/python");
     let mark = environment.join(format!("{package}.installed"));
     if mark.is_file() {

@@ -20,6 +20,8 @@ use crate::writer::{CommitReceipt, Index, Shared, Writer};
 
 /// Quads that are taken over together. Subjects are described for search by what one such lot says of them.
 const LOT_QUADS: usize = 50_000;
+/// About what a quad takes in a segment that is being built, its terms not counted.
+const QUAD_BYTES: usize = 48;
 
 /// Quads on their way into an index, added to the graphs they name. Other commits wait until it is finished or dropped.
 pub struct Import<'a> {
@@ -67,7 +69,8 @@ impl Import<'_> {
     /// One more quad.
     pub fn add(&mut self, quad: Quad) -> Result<(), IndexError> {
         self.lot.push(quad);
-        if self.lot.len() >= LOT_QUADS.min(self.shared.config.import_segment_bytes.max(1)) {
+        // A lot is never larger than a segment.
+        if self.lot.len() > LOT_QUADS.min(self.shared.config.import_segment_bytes / QUAD_BYTES) {
             self.take_lot()?;
         }
         Ok(())
@@ -115,8 +118,7 @@ impl Import<'_> {
             let text = self.writer.text.as_mut().ok_or(IndexError::Stopped)?;
             for (graph, triples) in by_graph {
                 let id = self.hasher.graph(graph.as_ref());
-                let documents =
-                    text.write((graph.as_ref(), id), false, triples.into_iter(), None)?;
+                let documents = text.write((graph.as_ref(), id), false, triples.into_iter(), None)?;
                 with_text.insert(graph, documents > 0);
             }
         }

@@ -175,7 +175,13 @@ fn check_segment(
                 let id = segment.term_id(row[0]).unwrap_or(TermId::DEFAULT_GRAPH);
                 match counts.last_mut() {
                     Some(count) if count.id == id => count.quads += 1,
-                    _ => counts.push(GraphEntry { id, replaces: false, has_text: false, quads: 1, local: row[0] }),
+                    _ => counts.push(GraphEntry {
+                        id,
+                        replaces: false,
+                        has_text: false,
+                        quads: 1,
+                        local: row[0],
+                    }),
                 }
             }
         }

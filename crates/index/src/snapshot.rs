@@ -239,12 +239,8 @@ impl Snapshot {
             bytes.total += segment.file_bytes();
         }
         bytes.orders = bytes.order.iter().sum();
-        bytes.other = bytes.total
-            - bytes.term_ids
-            - bytes.term_texts
-            - bytes.orders
-            - bytes.graphs
-            - bytes.statistics;
+        bytes.other =
+            bytes.total - bytes.term_ids - bytes.term_texts - bytes.orders - bytes.graphs - bytes.statistics;
         bytes.text = view.text.bytes()?;
         bytes.total += bytes.text;
         Ok(stats)

@@ -120,7 +120,8 @@ impl<'a> SegmentBuilder<'a> {
     /// The place of the predicate in the list of predicates.
     fn predicate(&mut self, iri: &str) -> u32 {
         let bytes = iri.as_bytes();
-        let spread = bytes.iter().rev().take(6).fold(bytes.len(), |hash, byte| hash * 31 + usize::from(*byte));
+        let spread =
+            bytes.iter().rev().take(6).fold(bytes.len(), |hash, byte| hash * 31 + usize::from(*byte));
         let slot = spread % RECENT_PREDICATES;
         let recent = self.recent_predicates[slot];
         if recent.end > recent.start && self.terms.texts[recent.start..recent.end] == *bytes {

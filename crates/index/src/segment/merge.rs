@@ -309,11 +309,8 @@ struct MergedRows<'a> {
 
 impl<'a> MergedRows<'a> {
     fn new(inputs: &'a [MergeInput], maps: &[Renumbering<'a>], order: Order) -> Result<Self, IndexError> {
-        let mut sources: Vec<RowSource<'a>> = inputs
-            .iter()
-            .zip(maps)
-            .map(|(input, map)| RowSource::new(input, map, order))
-            .collect();
+        let mut sources: Vec<RowSource<'a>> =
+            inputs.iter().zip(maps).map(|(input, map)| RowSource::new(input, map, order)).collect();
         let mut heap = BinaryHeap::new();
         for (index, source) in sources.iter_mut().enumerate() {
             if let Some(key) = source.head()? {
@@ -440,11 +437,7 @@ fn unpack_key(key: u128) -> Row {
 }
 
 /// The graphs of the merged segment, sorted by id, not yet counted, and for each input the new places of its own.
-fn merge_graphs(
-    inputs: &[MergeInput],
-    terms: &[Vec<u32>],
-    oldest: bool,
-) -> (Vec<GraphEntry>, Vec<Vec<u32>>) {
+fn merge_graphs(inputs: &[MergeInput], terms: &[Vec<u32>], oldest: bool) -> (Vec<GraphEntry>, Vec<Vec<u32>>) {
     let mut heads: Vec<_> = inputs.iter().map(|input| input.segment.graphs().peekable()).collect();
     let mut maps: Vec<Vec<u32>> =
         inputs.iter().map(|input| Vec::with_capacity(input.segment.graph_count())).collect();

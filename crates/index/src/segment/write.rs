@@ -58,7 +58,8 @@ impl TermTextWriter {
             if self.packed.len() < room {
                 self.packed.resize(room, 0);
             }
-            let made = lz4_flex::block::compress_into_with_table(&self.block, &mut self.packed, &mut self.table);
+            let made =
+                lz4_flex::block::compress_into_with_table(&self.block, &mut self.packed, &mut self.table);
             // What does not shrink is kept as it is; equal lengths say so.
             if let Ok(made) = made
                 && made < self.block.len()

@@ -188,7 +188,9 @@ pub(super) fn documents<'a>(
         if let Some(title) = &page.title {
             if text.label.is_none() {
                 text.label = Some((LABEL_PREDICATES.len(), title));
-            } else if text.label.is_some_and(|(_, label)| label != title) && !text.body.contains(title.as_str()) {
+            } else if text.label.is_some_and(|(_, label)| label != title)
+                && !text.body.contains(title.as_str())
+            {
                 text.push(title);
             }
         }

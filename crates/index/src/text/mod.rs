@@ -15,12 +15,11 @@ mod write;
 use std::ops::Range;
 
 use oxrdf::{GraphNameRef, NamedNode, NamedOrBlankNode};
-use tantivy::schema::{
-    BytesOptions, Field, INDEXED, IndexRecordOption, STORED, Schema, TextFieldIndexing, TextOptions,
-};
+use tantivy::schema::{Field, INDEXED, IndexRecordOption, STORED, Schema, TextFieldIndexing, TextOptions};
 use tantivy::tokenizer::{AsciiFoldingFilter, TextAnalyzer};
 
 use self::words::Words;
+use crate::term::TermId;
 
 pub(crate) use self::describe::describe;
 pub(crate) use self::search::TextSearcher;
@@ -60,7 +59,8 @@ pub struct Snippet {
 /// and types are looked up among the quads.
 #[derive(Debug, Clone, Copy)]
 struct Fields {
-    /// The id of the graph's name, by which its documents are deleted.
+    /// The lower half of the id of the graph's name, by which its documents are deleted. Half of a keyed hash is enough to tell
+    /// pages apart, and the dictionary of a field is dear.
     graph_id: Field,
     graph: Field,
     subject: Field,
@@ -79,7 +79,7 @@ impl Fields {
         let text = TextOptions::default().set_indexing_options(indexing);
         let mut schema = Schema::builder();
         let fields = Self {
-            graph_id: schema.add_bytes_field("graph_id", BytesOptions::from(INDEXED)),
+            graph_id: schema.add_u64_field("graph_id", INDEXED),
             graph: schema.add_text_field("graph", STORED),
             subject: schema.add_text_field("subject", STORED),
             label: schema.add_text_field("label", text.clone().set_stored()),
@@ -107,6 +107,11 @@ fn analyzer() -> TextAnalyzer {
     // No stemming: pages come in every language, and a stemmer for the wrong one loses words. Accents are
     // folded, because people type without them.
     TextAnalyzer::builder(Words::default()).filter(AsciiFoldingFilter).build()
+}
+
+/// What stands in [`Fields::graph_id`].
+fn graph_number(id: TermId) -> u64 {
+    id.to_bits() as u64
 }
 
 fn graph_key(graph: GraphNameRef<'_>) -> String {

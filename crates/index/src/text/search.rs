@@ -15,7 +15,9 @@ use tantivy::snippet::SnippetGenerator;
 use tantivy::{IndexReader, ReloadPolicy, Searcher, Term};
 
 use super::directory::CommitDirectory;
-use super::{DEFAULT_GRAPH, Fields, Hit, Snippet, TOKENIZER, analyzer, floor_boundary, node_of_key};
+use super::{
+    DEFAULT_GRAPH, Fields, Hit, Snippet, TOKENIZER, analyzer, floor_boundary, graph_number, node_of_key,
+};
 use crate::error::IndexError;
 use crate::term::TermId;
 
@@ -91,7 +93,7 @@ impl TextSearcher {
 
     /// Number of documents of a graph.
     pub(crate) fn documents_of_graph(&self, graph: TermId) -> Result<usize, IndexError> {
-        let term = Term::from_field_bytes(self.fields.graph_id, &graph.to_bits().to_be_bytes());
+        let term = Term::from_field_u64(self.fields.graph_id, graph_number(graph));
         let query = TermQuery::new(term, IndexRecordOption::Basic);
         Ok(self.searcher.search(&query, &tantivy::collector::Count)?)
     }
@@ -178,8 +180,7 @@ impl TextSearcher {
             };
             let label = text(self.fields.label);
             let body = text(self.fields.body).or(label).unwrap_or_default();
-            let hit =
-                hits.push(subject, graph, score, label, || snippet(&snippets, body));
+            let hit = hits.push(subject, graph, score, label, || snippet(&snippets, body));
             let Some(hit) = hit else {
                 continue;
             };

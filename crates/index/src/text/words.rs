@@ -132,7 +132,17 @@ mod tests {
 
     #[test]
     fn words_are_what_they_always_were() {
-        for text in ["", " ", "a", "Blue Harbour, 1899!", "Café ÉCLAIR naïve", "дом ДОМ", "a\u{301}b", "東京タワー", "x-y_z"] {
+        for text in [
+            "",
+            " ",
+            "a",
+            "Blue Harbour, 1899!",
+            "Café ÉCLAIR naïve",
+            "дом ДОМ",
+            "a\u{301}b",
+            "東京タワー",
+            "x-y_z",
+        ] {
             check(text);
         }
         check(&format!("before {} after", "long".repeat(40)));

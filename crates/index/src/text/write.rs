@@ -13,7 +13,7 @@ use webloom_model::vocab::META_PREFIX;
 
 use super::directory::CommitDirectory;
 use super::documents::documents;
-use super::{Fields, TOKENIZER, TextSearcher, analyzer, graph_key};
+use super::{Fields, TOKENIZER, TextSearcher, analyzer, graph_key, graph_number};
 use crate::error::IndexError;
 use crate::term::TermId;
 
@@ -84,9 +84,9 @@ impl TextWriter {
             return Ok(0);
         }
         let key = graph_key(graph);
-        let id = id.to_bits().to_be_bytes();
+        let number = graph_number(id);
         if replace {
-            self.writer.delete_term(Term::from_field_bytes(self.fields.graph_id, &id));
+            self.writer.delete_term(Term::from_field_u64(self.fields.graph_id, number));
             self.changed = true;
         }
         let documents = documents(graph, triples, page);
@@ -94,7 +94,7 @@ impl TextWriter {
         for document in documents {
             self.changed = true;
             let mut document = document.into_tantivy(self.fields);
-            document.add_bytes(self.fields.graph_id, &id);
+            document.add_u64(self.fields.graph_id, number);
             document.add_text(self.fields.graph, &key);
             self.writer.add_document(document)?;
         }
@@ -141,4 +141,3 @@ impl TextWriter {
         Ok((meta, self.directory, retired))
     }
 }
-
