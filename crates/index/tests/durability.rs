@@ -173,7 +173,7 @@ fn a_killed_writer_loses_nothing_it_acknowledged() {
             match check(&path) {
                 Ok(report) => assert!(report.is_clean(), "round {round}: {:?}", report.problems),
                 Err(IndexError::Missing { .. }) => {
-                    assert!(!copied.contains(&number), "round {round}: copy {number}")
+                    assert!(!copied.contains(&number), "round {round}: copy {number}");
                 }
                 Err(error) => panic!("round {round}: copy {number}: {error}"),
             }

@@ -223,10 +223,9 @@ fn read_stream(
                     }
                 }
                 let is_lost = errors_in_a_row >= ERRORS_IN_A_ROW_MAX;
-                if lot.quads.len() >= LOT_QUADS || !lot.problems.is_empty() {
-                    if sender.send(Ok(std::mem::take(&mut lot))).is_err() || is_lost {
-                        return;
-                    }
+                let is_full = lot.quads.len() >= LOT_QUADS || !lot.problems.is_empty();
+                if is_full && (sender.send(Ok(std::mem::take(&mut lot))).is_err() || is_lost) {
+                    return;
                 }
             }
             let _ = sender.send(Ok(lot));
