@@ -4,6 +4,7 @@ mod check;
 mod error;
 mod manifest;
 mod order;
+mod overlay;
 mod reader;
 mod scan;
 mod segment;
@@ -23,8 +24,11 @@ pub use snapshot::{BytesByPart, GraphPattern, IndexStats, Quads, Snapshot};
 pub use spareval::{
     CancellationToken, QueryEvaluationError, QueryResults, QuerySolutionIter, QueryTripleIter,
 };
-pub use spargebra::Query;
-pub use sparql::{QueryOptions, parse_query};
+pub use spargebra::{Query, Update};
+pub use sparql::{
+    AskService, DefaultGraph, LoadDocument, QueryOptions, UpdateOptions, UpdateReceipt, parse_query,
+    parse_update,
+};
 pub use term::{TermHasher, TermId, TermKind};
 pub use text::{Hit, Snippet};
 pub use writer::{Batch, CommitReceipt, GraphWrite, Index, IndexConfig, WriteMode};

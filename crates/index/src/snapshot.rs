@@ -236,7 +236,7 @@ impl View {
                 return view.segment.term(local, buffer).map(Some);
             }
         }
-        Ok(None)
+        Ok(self.overlay.as_ref().and_then(|overlay| overlay.term(id)).cloned())
     }
 
     fn distinct_terms(&self) -> u64 {
@@ -299,14 +299,14 @@ impl Resolver {
         }
     }
 
-    fn graph_name(&self, id: TermId) -> Result<GraphName, IndexError> {
+    pub(crate) fn graph_name(&self, id: TermId) -> Result<GraphName, IndexError> {
         if id == TermId::DEFAULT_GRAPH {
             return Ok(GraphName::DefaultGraph);
         }
         term::into_graph_name(self.term(id)?).ok_or_else(|| self.damaged())
     }
 
-    fn quad(&self, ids: QuadIds) -> Result<Quad, IndexError> {
+    pub(crate) fn quad(&self, ids: QuadIds) -> Result<Quad, IndexError> {
         let subject = term::into_subject(self.term(ids.subject)?).ok_or_else(|| self.damaged())?;
         let Term::NamedNode(predicate) = self.term(ids.predicate)? else {
             return Err(self.damaged());

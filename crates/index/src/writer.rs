@@ -182,6 +182,8 @@ struct Shared {
     config: IndexConfig,
     hasher: Arc<TermHasher>,
     current: RwLock<Arc<View>>,
+    /// Held by whoever commits, from reading what the commit depends on to its end.
+    commits: Mutex<()>,
     writer: Mutex<Writer>,
     /// Held by whoever merges.
     merging: Mutex<()>,
@@ -248,6 +250,7 @@ impl Index {
             config,
             hasher,
             current: RwLock::new(Arc::new(view)),
+            commits: Mutex::new(()),
             writer: Mutex::new(Writer { manifest, text: Some(text) }),
             merging: Mutex::new(()),
             merge_state: Mutex::new(MergeState { pending: true, running: false }),
@@ -271,6 +274,22 @@ impl Index {
     /// Writes a batch. When this returns, the batch is durable, and every snapshot taken from now on, here or by an
     /// [`IndexReader`](crate::IndexReader) of another process, sees all of it. On an error none of it is there.
     pub fn commit(&self, batch: &Batch) -> Result<CommitReceipt, IndexError> {
+        let _order = self.shared.commits.lock();
+        self.commit_in_turn(batch)
+    }
+
+    /// Commits the batch that `prepare` makes of the newest state, with no other commit in between. Commits of other
+    /// threads wait.
+    pub(crate) fn commit_prepared<T>(
+        &self,
+        prepare: impl FnOnce(Snapshot) -> Result<(Batch, T), IndexError>,
+    ) -> Result<(CommitReceipt, T), IndexError> {
+        let _order = self.shared.commits.lock();
+        let (batch, prepared) = prepare(self.snapshot())?;
+        Ok((self.commit_in_turn(&batch)?, prepared))
+    }
+
+    fn commit_in_turn(&self, batch: &Batch) -> Result<CommitReceipt, IndexError> {
         self.shared.wait_while_crowded();
         let receipt = self.shared.commit(batch)?;
         if self.shared.config.merge_in_background {
