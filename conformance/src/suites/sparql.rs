@@ -10,16 +10,18 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, bail, ensure};
-use oxrdf::vocab::rdf;
-use oxrdf::{BlankNode, Graph, GraphName, NamedNode, NamedNodeRef, Quad, Term, TermRef, Triple, Variable};
+use oxrdf::vocab::{rdf, xsd};
+use oxrdf::{
+    BlankNode, Graph, GraphName, Literal, NamedNode, NamedNodeRef, Quad, Term, TermRef, Triple, Variable,
+};
 use oxrdfio::RdfFormat;
 use serde_json::Value;
 use sparesults::{
     QueryResultsFormat, QueryResultsParser, QueryResultsSerializer, SliceQueryResultsParserOutput,
 };
 use webloom_index::{
-    Batch, DefaultGraph, Index, IndexConfig, QueryOptions, QueryResults, QuerySolutionIter, Snapshot,
-    UpdateOptions, WriteMode, parse_query, parse_update,
+    AskService, Batch, DefaultGraph, Index, IndexConfig, QueryOptions, QueryResults, QuerySolutionIter,
+    Snapshot, UpdateOptions, WriteMode, parse_query, parse_update,
 };
 
 use crate::Outcome;
@@ -30,7 +32,10 @@ const RESULT_SET: &str = "http://www.w3.org/2001/sw/DataAccess/tests/result-set#
 const QUERY_TESTS: &str = "http://www.w3.org/2001/sw/DataAccess/tests/test-query#";
 
 /// Cases that fail, and why.
-pub const KNOWN_FAILURES: &[(&str, &str)] = &[];
+pub const KNOWN_FAILURES: &[(&str, &str)] = &[(
+    "functions/bnode01",
+    "the evaluator makes one blank node for a label in the whole query; each solution should have its own",
+)];
 
 /// Runs the SPARQL cases.
 pub fn run(suites: &Path) -> anyhow::Result<Vec<Outcome>> {
@@ -163,8 +168,7 @@ fn query_case(folder: &Path, case: &Value) -> anyhow::Result<()> {
     let mut options = options(format!("{BASE}{file}"));
     if file.starts_with("sparql/sparql11/service/") {
         let id = case["id"].as_str().unwrap_or_default();
-        let endpoints = endpoints(folder, id)?;
-        options.services = Some(Arc::new(move |name, pattern| ask_endpoint(&endpoints, name, pattern)));
+        options.services = Some(ask(Arc::new(endpoints(folder, id)?)));
     }
     let results = index.snapshot().query(&text, &options)?;
     let result_file = case["result"].as_str().context("no result")?;
@@ -346,11 +350,28 @@ fn match_row(
                     names.insert(expected.clone(), got.clone());
                 }
             },
-            (expected, got) if expected == got => {}
+            (expected, got) if same_value(expected, got) => {}
             _ => return None,
         }
     }
     Some(names)
+}
+
+/// True for equal terms, and for numbers of one type with one value: what an expression computes may be written
+/// `3` or `3.0`.
+fn same_value(expected: &Term, got: &Term) -> bool {
+    if expected == got {
+        return true;
+    }
+    let (Term::Literal(expected), Term::Literal(got)) = (expected, got) else {
+        return false;
+    };
+    let numeric = [xsd::DECIMAL, xsd::DOUBLE, xsd::FLOAT, xsd::INTEGER].contains(&expected.datatype());
+    let value = |literal: &Literal| literal.value().parse::<f64>().ok();
+    numeric
+        && expected.datatype() == got.datatype()
+        && value(expected).is_some()
+        && value(expected) == value(got)
 }
 
 /// CSV says less than the results did, so what we print is compared with what is expected, line by line.
@@ -425,15 +446,15 @@ fn endpoints(folder: &Path, id: &str) -> anyhow::Result<Endpoints> {
     Ok(endpoints)
 }
 
-fn ask_endpoint(
-    endpoints: &Endpoints,
-    name: &NamedNode,
-    pattern: &spargebra::algebra::GraphPattern,
-) -> Result<QuerySolutionIter<'static>, Box<dyn std::error::Error + Send + Sync>> {
-    let (_, snapshot) = endpoints.get(name.as_str()).ok_or("nobody answers there")?;
-    let query = spargebra::Query::Select { dataset: None, pattern: pattern.clone(), base_iri: None };
-    match snapshot.evaluate(&query, &QueryOptions::default())? {
-        QueryResults::Solutions(solutions) => Ok(solutions),
-        _ => Err("not a SELECT".into()),
-    }
+/// Asks the endpoints; they ask each other too.
+fn ask(endpoints: Arc<Endpoints>) -> Arc<AskService> {
+    Arc::new(move |name, pattern| {
+        let (_, snapshot) = endpoints.get(name.as_str()).ok_or("nobody answers there")?;
+        let query = spargebra::Query::Select { dataset: None, pattern: pattern.clone(), base_iri: None };
+        let options = QueryOptions { services: Some(ask(Arc::clone(&endpoints))), ..QueryOptions::default() };
+        match snapshot.evaluate(&query, &options)? {
+            QueryResults::Solutions(solutions) => Ok(solutions),
+            _ => Err("not a SELECT".into()),
+        }
+    })
 }

@@ -95,6 +95,12 @@ pub enum IndexError {
         /// How long it may be.
         limit_bytes: u64,
     },
+    /// A search for words inside a query is not as it must be.
+    #[error("SERVICE <urn:webloom:text>: {reason}")]
+    TextSearch {
+        /// What is wrong.
+        reason: String,
+    },
     /// The query asks another endpoint.
     #[error("SERVICE <{service}>: other endpoints are not asked from here")]
     Federation {

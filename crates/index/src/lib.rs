@@ -2,6 +2,7 @@
 
 mod check;
 mod error;
+mod estimate;
 mod manifest;
 mod order;
 mod overlay;
@@ -26,8 +27,8 @@ pub use spareval::{
 };
 pub use spargebra::{Query, Update};
 pub use sparql::{
-    AskService, DefaultGraph, LoadDocument, QueryOptions, UpdateOptions, UpdateReceipt, parse_query,
-    parse_update,
+    AskService, DefaultGraph, ExplainedStep, Explanation, JoinOrder, LoadDocument, PlanNode, QueryOptions,
+    UpdateOptions, UpdateReceipt, parse_query, parse_update,
 };
 pub use term::{TermHasher, TermId, TermKind};
 pub use text::{Hit, Snippet};

@@ -28,6 +28,7 @@ Examples:
   webloom query --results json painters.rq
   webloom query 'SELECT ?page ?status { GRAPH ?meta { ?page <http://www.w3.org/2011/http#statusCodeNumber> ?status } }'
   webloom query --format turtle 'CONSTRUCT WHERE { ?s a <http://schema.org/Book> ; ?p ?o }' > books.ttl
+  webloom query --explain 'SELECT * { ?book a <http://schema.org/Book> ; <http://schema.org/author> ?author }'
   webloom query --update 'DROP GRAPH <https://example.org/spam>'")]
 pub struct Query {
     /// A SPARQL query, the name of a file with one, or - for standard input.
@@ -38,6 +39,10 @@ pub struct Query {
     /// Run a SPARQL Update request. LOAD reads local files (`LOAD <file:///…>`).
     #[arg(long)]
     update: bool,
+    /// Run the query and tell how: the order of joins, and the plan with rows as estimated and as counted. With
+    /// `--results json` as JSON.
+    #[arg(long, conflicts_with = "update")]
+    explain: bool,
     /// How answers of SELECT and ASK are printed.
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t = Results::Table)]
     results: Results,
@@ -121,6 +126,16 @@ impl Query {
         }
         let mut out = BufWriter::new(std::io::stdout().lock());
         let snapshot = self.data.snapshot()?;
+        if self.explain {
+            let explanation = snapshot.explain(&text, &options)?;
+            if self.results == Results::Json {
+                writeln!(out, "{}", serde_json::to_string_pretty(&explanation)?)?;
+            } else {
+                writeln!(out, "{explanation}")?;
+            }
+            out.flush()?;
+            return Ok(());
+        }
         let results = snapshot.query(&text, &options).map_err(|error| self.suggest_update(&text, error))?;
         print_results(results, self.results, self.format, &mut out)
     }

@@ -372,6 +372,36 @@ impl Segment {
     }
 }
 
+impl Segment {
+    /// The numbers of the rows that begin with the prefix. Two searches; no row is read through.
+    pub(crate) fn rows_with_prefix(&self, order: Order, prefix: &[u32]) -> Result<Range<u64>, IndexError> {
+        let start = self.seek(order, prefix)?.row_number();
+        let mut after = prefix.to_vec();
+        let end = match after.last_mut().and_then(|last| last.checked_add(1).map(|next| *last = next)) {
+            Some(()) => self.seek(order, &after)?.row_number(),
+            None => self.header.quads,
+        };
+        Ok(start..end.max(start))
+    }
+
+    /// The row of a number.
+    pub(crate) fn row_at(&self, order: Order, number: u64) -> Result<Option<Row>, IndexError> {
+        if number >= self.header.quads {
+            return Ok(None);
+        }
+        let (block, row) = ((number / BLOCK_ROWS as u64) as usize, (number % BLOCK_ROWS as u64) as usize);
+        let block = self.open_block(order, block)?;
+        Ok(Some(block.row(self.section(Section::Rows(order)), row)))
+    }
+}
+
+impl Position {
+    /// How many rows are before it.
+    fn row_number(&self) -> u64 {
+        (self.block_index * BLOCK_ROWS + self.row) as u64
+    }
+}
+
 /// A place between two rows of an order.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Position {

@@ -161,6 +161,64 @@ pub(super) fn operation_words(text: &str) -> Vec<OperationWord> {
     operations
 }
 
+/// True when the query says `SELECT *`, outside of all brackets.
+pub(super) fn selects_all(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let (mut at, mut depth, mut selects) = (0, 0usize, false);
+    while let Some(&byte) = bytes.get(at) {
+        at += 1;
+        match byte {
+            b'"' | b'\'' => at = skip_string(bytes, at - 1),
+            b'#' => at += count_while(&bytes[at..], |byte| !matches!(byte, b'\n' | b'\r')),
+            b'<' => at += iri_length(&bytes[at..]).unwrap_or(0),
+            b'{' | b'(' => depth += 1,
+            b'}' | b')' => depth = depth.saturating_sub(1),
+            b'*' if depth == 0 && selects => return true,
+            _ if depth == 0 && byte.is_ascii_alphabetic() => {
+                let length = count_while(&bytes[at..], |byte| {
+                    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b':')
+                });
+                let word = text.get(at - 1..at + length).unwrap_or_default();
+                at += length;
+                let is = |known: &str| word.eq_ignore_ascii_case(known);
+                selects = is("SELECT") || selects && (is("DISTINCT") || is("REDUCED"));
+            }
+            _ => {}
+        }
+    }
+    false
+}
+
+/// The names of variables, in the order of their first appearance.
+pub(super) fn variables(text: &str) -> Vec<&str> {
+    let bytes = text.as_bytes();
+    let mut names: Vec<&str> = Vec::new();
+    let mut seen = std::collections::HashSet::new();
+    let mut at = 0;
+    while let Some(&byte) = bytes.get(at) {
+        at += 1;
+        match byte {
+            b'"' | b'\'' => at = skip_string(bytes, at - 1),
+            b'#' => at += count_while(&bytes[at..], |byte| !matches!(byte, b'\n' | b'\r')),
+            b'<' => at += iri_length(&bytes[at..]).unwrap_or(0),
+            b'?' | b'$' => {
+                let length = count_while(&bytes[at..], |byte| {
+                    byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
+                });
+                if let Some(name) = text.get(at..at + length)
+                    && !name.is_empty()
+                    && seen.insert(name)
+                {
+                    names.push(name);
+                }
+                at += length;
+            }
+            _ => {}
+        }
+    }
+    names
+}
+
 fn count_while(bytes: &[u8], wanted: impl Fn(u8) -> bool) -> usize {
     bytes.iter().take_while(|byte| wanted(**byte)).count()
 }
@@ -212,6 +270,14 @@ mod tests {
         ] {
             assert_eq!(words(text), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn variables_as_written() {
+        assert!(selects_all("PREFIX select: <a*> SELECT DISTINCT * { ?b ?a '?x' } # ?y"));
+        assert!(!selects_all("SELECT (COUNT(*) AS ?n) { ?s <p>* ?o { SELECT * {} } }"));
+        assert!(!selects_all("ASK { ?s <p>* ?o }"));
+        assert_eq!(variables("SELECT * { ?b $a '?x' <?y> ; <p>? ?b , ?ü } # ?z"), ["b", "a", "ü"]);
     }
 
     #[test]

@@ -8,7 +8,8 @@ use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use oxrdf::Term;
+use oxrdf::vocab::xsd;
+use oxrdf::{Literal, NamedNodeRef, Term};
 use spareval::{ExpressionTerm, InternalQuad, QueryableDataset};
 
 use super::budget::Weight;
@@ -166,6 +167,16 @@ impl QueryableDataset<'static> for SnapshotDataset {
         Ok(internal)
     }
 
+    fn internalize_expression_term(&self, term: ExpressionTerm) -> Result<QueryTerm, IndexError> {
+        let term = match term {
+            ExpressionTerm::DecimalLiteral(value) => number(decimal(value.to_string()), xsd::DECIMAL),
+            ExpressionTerm::DoubleLiteral(value) => number(scientific(value.into()), xsd::DOUBLE),
+            ExpressionTerm::FloatLiteral(value) => number(scientific_float(value.into()), xsd::FLOAT),
+            other => other.into(),
+        };
+        self.internalize_term(term)
+    }
+
     fn externalize_term(&self, term: QueryTerm) -> Result<Term, IndexError> {
         match &term.made {
             Some(made) => Ok(made.term.clone()),
@@ -190,5 +201,67 @@ fn text_bytes(term: &Term) -> usize {
         Term::NamedNode(node) => node.as_str().len(),
         Term::BlankNode(node) => node.as_str().len(),
         Term::Literal(literal) => literal.value().len(),
+    }
+}
+
+fn number(text: String, datatype: NamedNodeRef<'_>) -> Term {
+    Literal::new_typed_literal(text, datatype).into()
+}
+
+/// The canonical form of XML Schema, which is also how Turtle and SPARQL write decimals: with a point.
+fn decimal(mut text: String) -> String {
+    if !text.contains('.') {
+        text.push_str(".0");
+    }
+    text
+}
+
+fn scientific(value: f64) -> String {
+    special(value).unwrap_or_else(|| canonical(format!("{value:E}")))
+}
+
+// Digits differ: the shortest text of a float is not that of the double with its value.
+fn scientific_float(value: f32) -> String {
+    special(f64::from(value)).unwrap_or_else(|| canonical(format!("{value:E}")))
+}
+
+fn special(value: f64) -> Option<String> {
+    match value {
+        f64::INFINITY => Some("INF".to_owned()),
+        f64::NEG_INFINITY => Some("-INF".to_owned()),
+        value if value.is_nan() => Some("NaN".to_owned()),
+        _ => None,
+    }
+}
+
+/// One digit before the point and at least one after it.
+fn canonical(text: String) -> String {
+    match text.split_once('E') {
+        Some((mantissa, exponent)) => format!("{}E{exponent}", decimal(mantissa.to_owned())),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_canonical() {
+        for (value, expected) in [
+            (0.0, "0.0E0"),
+            (-0.0, "-0.0E0"),
+            (1.0, "1.0E0"),
+            (32_100.0, "3.21E4"),
+            (0.2, "2.0E-1"),
+            (f64::MAX, "1.7976931348623157E308"),
+            (f64::INFINITY, "INF"),
+            (f64::NAN, "NaN"),
+        ] {
+            assert_eq!(scientific(value), expected);
+        }
+        assert_eq!(scientific_float(0.1), "1.0E-1");
+        assert_eq!(decimal("3".to_owned()), "3.0");
+        assert_eq!(decimal("3.25".to_owned()), "3.25");
     }
 }

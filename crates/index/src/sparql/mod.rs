@@ -8,10 +8,14 @@
 mod budget;
 mod complexity;
 mod dataset;
+mod explain;
+mod plan;
+mod rewrite;
+mod text;
 mod update;
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use oxrdf::{GraphName, NamedNode};
 use spareval::{
@@ -28,6 +32,7 @@ use crate::error::IndexError;
 use crate::snapshot::Snapshot;
 use crate::term::TermId;
 
+pub use self::explain::{ExplainedStep, Explanation, PlanNode};
 pub use self::update::{LoadDocument, UpdateOptions, UpdateReceipt};
 
 /// Answers `SERVICE <name> { pattern }` for somebody else's endpoint.
@@ -49,6 +54,16 @@ pub enum DefaultGraph {
     Unnamed,
 }
 
+/// Who orders the joins of a query.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum JoinOrder {
+    /// The index, by how many quads match each pattern.
+    #[default]
+    Statistics,
+    /// The evaluator's optimiser, by the shape of the patterns alone. For comparison.
+    Shape,
+}
+
 /// How a query is to be run.
 #[derive(Clone, Default)]
 pub struct QueryOptions {
@@ -65,6 +80,8 @@ pub struct QueryOptions {
     pub cancellation: Option<CancellationToken>,
     /// What the default graph is, unless the query or the next field names it.
     pub default_graph: DefaultGraph,
+    /// Who orders the joins.
+    pub join_order: JoinOrder,
     /// Graphs to use as the default graph in place of the query's own `FROM` (the protocol's `default-graph-uri`).
     pub default_graphs: Option<Vec<GraphName>>,
     /// Graphs that `GRAPH` may see in place of the query's own `FROM NAMED` (the protocol's `named-graph-uri`).
@@ -92,8 +109,9 @@ impl QueryOptions {
         Budget::new(self.time_limit, self.cancellation.clone(), self.memory_limit_bytes, self.row_limit)
     }
 
-    fn evaluator(&self) -> QueryEvaluator {
-        let mut evaluator = QueryEvaluator::new();
+    fn evaluator(&self, snapshot: &Snapshot) -> QueryEvaluator {
+        let text = text::TextService(Arc::clone(&snapshot.view));
+        let mut evaluator = QueryEvaluator::new().with_service_handler(text::service_name(), text);
         if let Some(token) = &self.cancellation {
             evaluator = evaluator.with_cancellation_token(token.clone());
         }
@@ -170,25 +188,102 @@ impl Snapshot {
         options: &QueryOptions,
     ) -> Result<QueryResults<'static>, IndexError> {
         let budget = options.budget();
-        let evaluator = options.evaluator();
-        let mut prepared = evaluator.prepare(query);
-        let default_graph = options.settle_dataset(prepared.dataset_mut(), self);
+        let evaluator = options.evaluator(self);
+        // Which graphs the query is about is known before it is planned, and said again to the evaluator after.
+        let default_graph = options.settle_dataset(evaluator.prepare(query).dataset_mut(), self);
+        let mut planned = query.clone();
+        self.prepare(pattern_of(&mut planned), &default_graph, options.join_order);
+        let mut prepared = evaluator.prepare(&planned);
+        options.settle_dataset(prepared.dataset_mut(), self);
         let dataset = SnapshotDataset::new(&self.view, default_graph, budget.deadline());
         let results = budget.run(|| prepared.execute(dataset))?.map_err(lift)?;
         Ok(limit(results, budget))
+    }
+
+    /// Runs a query to its end and tells what happened in it.
+    pub fn explain(&self, query: &str, options: &QueryOptions) -> Result<Explanation, IndexError> {
+        let started = Instant::now();
+        let mut query = parse_query(query, options.base_iri.as_deref())?;
+        let budget = options.budget();
+        let evaluator = options.evaluator(self).compute_statistics();
+        let default_graph = options.settle_dataset(evaluator.prepare(&query).dataset_mut(), self);
+        let steps = self.prepare(pattern_of(&mut query), &default_graph, options.join_order);
+        let mut prepared = evaluator.prepare(&query);
+        options.settle_dataset(prepared.dataset_mut(), self);
+        let dataset = SnapshotDataset::new(&self.view, default_graph, budget.deadline());
+        let (results, explanation) = budget.run(|| prepared.explain(dataset))?;
+        let mut count = 0;
+        match limit(results.map_err(lift)?, budget) {
+            QueryResults::Boolean(_) => count = 1,
+            QueryResults::Solutions(solutions) => {
+                for solution in solutions {
+                    solution.map_err(lift)?;
+                    count += 1;
+                }
+            }
+            QueryResults::Graph(triples) => {
+                for triple in triples {
+                    triple.map_err(lift)?;
+                    count += 1;
+                }
+            }
+        }
+        Ok(Explanation::new(&explanation, steps, count, started.elapsed().as_secs_f64()))
+    }
+
+    /// Makes a pattern ready for the evaluator: as the specification has it, with the joins in a good order.
+    fn prepare(
+        &self,
+        pattern: &mut GraphPattern,
+        default_graph: &DefaultGraphIds,
+        join_order: JoinOrder,
+    ) -> Vec<Vec<plan::PlannedStep>> {
+        rewrite::rewrite(pattern);
+        if join_order == JoinOrder::Shape {
+            return Vec::new();
+        }
+        let planner = plan::Planner::new(&self.view, default_graph);
+        planner.plan(pattern);
+        planner.into_steps()
+    }
+}
+
+fn pattern_of(query: &mut Query) -> &mut GraphPattern {
+    match query {
+        Query::Select { pattern, .. }
+        | Query::Construct { pattern, .. }
+        | Query::Describe { pattern, .. }
+        | Query::Ask { pattern, .. } => pattern,
     }
 }
 
 /// Parses a query. Queries so deep or so long that recursion over them could overflow the stack are refused.
 pub fn parse_query(query: &str, base_iri: Option<&str>) -> Result<Query, IndexError> {
     refuse_too_complex(query)?;
-    Ok(parser(base_iri)?.parse_query(query)?)
+    let mut parsed = parser(base_iri)?.parse_query(query)?;
+    if complexity::selects_all(query) {
+        order_as_written(pattern_of(&mut parsed), &complexity::variables(query));
+    }
+    Ok(parsed)
 }
 
 /// Parses an update. What is too complex is refused as in [`parse_query`].
 pub fn parse_update(update: &str, base_iri: Option<&str>) -> Result<Update, IndexError> {
     refuse_too_complex(update)?;
     Ok(parser(base_iri)?.parse_update(update)?)
+}
+
+/// `SELECT *` gives the variables in the order they are written in, as people expect in a table.
+fn order_as_written(pattern: &mut GraphPattern, written: &[&str]) {
+    match pattern {
+        GraphPattern::Project { variables, .. } => {
+            variables.sort_by_key(|variable| written.iter().position(|name| *name == variable.as_str()));
+        }
+        GraphPattern::Slice { inner, .. }
+        | GraphPattern::Distinct { inner }
+        | GraphPattern::Reduced { inner } => order_as_written(inner, written),
+        _ => {}
+    }
 }
 
 fn parser(base_iri: Option<&str>) -> Result<SparqlParser, IndexError> {

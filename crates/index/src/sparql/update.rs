@@ -351,15 +351,23 @@ impl Request<'_> {
     ) -> Result<(), IndexError> {
         let options = &self.options.query;
         let snapshot = self.pending.snapshot();
-        let evaluator = options.evaluator();
+        let evaluator = options.evaluator(&snapshot);
+        let default_graph = options.settle_dataset(
+            evaluator
+                .prepare_delete_insert(Vec::new(), Vec::new(), None, using.cloned(), pattern)
+                .dataset_mut(),
+            &snapshot,
+        );
+        let mut planned = pattern.clone();
+        snapshot.prepare(&mut planned, &default_graph, options.join_order);
         let mut prepared = evaluator.prepare_delete_insert(
             delete.to_vec(),
             insert.to_vec(),
             self.base_iri.clone(),
             using.cloned(),
-            pattern,
+            &planned,
         );
-        let default_graph = options.settle_dataset(prepared.dataset_mut(), &snapshot);
+        options.settle_dataset(prepared.dataset_mut(), &snapshot);
         let dataset = SnapshotDataset::new(&snapshot.view, default_graph, self.budget.deadline());
         let changes = self.budget.run(|| prepared.execute(dataset))?.map_err(lift)?;
         // All matches are found before anything changes, and all is deleted before anything is inserted.
