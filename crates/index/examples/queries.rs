@@ -194,7 +194,7 @@ fn writes(number: u64, pages: u64, random: &mut SmallRng) -> [GraphWrite; 2] {
     let see_also = oxrdf::vocab::rdfs::SEE_ALSO.into_owned();
     let label = oxrdf::vocab::rdfs::LABEL.into_owned();
     let page = url(number);
-    let language = if number % 20 == 0 { "de" } else { "en" };
+    let language = if number.is_multiple_of(20) { "de" } else { "en" };
     let mut triples = vec![
         Triple::new(page.clone(), rdf_type.clone(), node("http://xmlns.com/foaf/0.1/Document")),
         Triple::new(
@@ -228,18 +228,18 @@ fn writes(number: u64, pages: u64, random: &mut SmallRng) -> [GraphWrite; 2] {
         ));
         triples.push(Triple::new(product, schema("url"), page.clone()));
     }
-    if number % 5 == 0 {
+    if number.is_multiple_of(5) {
         let person = |number: u64| node(format!("http://people.example/{number}"));
         let who = number / 5 % 2000;
         triples.push(Triple::new(page.clone(), schema("about"), person(who)));
         triples.push(Triple::new(person(who), rdf_type.clone(), schema("Person")));
         triples.push(Triple::new(person(who), schema("name"), text(format!("person {who}"))));
         triples.push(Triple::new(person(who), schema("knows"), person(random.random_range(0..=who))));
-        if who % 3 == 0 {
+        if who.is_multiple_of(3) {
             triples.push(Triple::new(person(who), schema("email"), text(format!("{who}@people.example"))));
         }
     }
-    if number % 500 == 0 {
+    if number.is_multiple_of(500) {
         let event = node(format!("http://events.example/{number}"));
         triples.push(Triple::new(page.clone(), schema("about"), event.clone()));
         triples.push(Triple::new(event.clone(), rdf_type, schema("Event")));

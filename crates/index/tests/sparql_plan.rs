@@ -163,6 +163,15 @@ fn corners_of_the_specification() {
             "SELECT ?g ?s { GRAPH ?g { SELECT ?s { ?s ?p ?o } LIMIT 1 } }",
             vec!["<g1> <a>".to_owned(), "<g2> <c>".to_owned()],
         ),
+        // A subquery's own ?g is another one.
+        (
+            "SELECT ?g ?s { GRAPH ?g { SELECT ?s { ?s <p> ?g } } }",
+            vec!["<g1> <a>".to_owned(), "<g2> <c>".to_owned()],
+        ),
+        (
+            "SELECT ?g ?s { GRAPH ?g { ?s <p> ?o { SELECT ?s { ?s <p> ?g } } } }",
+            vec!["<g1> <a>".to_owned(), "<g2> <c>".to_owned()],
+        ),
         // A path of length zero needs no graph.
         ("SELECT ?s { ?s <p>* <nowhere> }", vec!["<nowhere>".to_owned()]),
         ("SELECT ?o { <nowhere> <p>? ?o }", vec!["<nowhere>".to_owned()]),
@@ -231,6 +240,17 @@ fn limits_hold_inside_joins() {
         &QueryOptions { memory_limit_bytes: Some(1 << 28), ..options() },
     );
     assert!(error.is_err(), "30 doublings fit");
+    let mut nested = "?x".to_owned();
+    for _ in 0..8 {
+        nested = format!("CONCAT({nested}, {nested})");
+    }
+    let error =
+        select_with(&snapshot, &format!("SELECT ?y {{ ?s <label> ?x BIND({nested} AS ?y) }}"), &options());
+    assert!(error.unwrap_err().contains("too complex"));
+    select(
+        &snapshot,
+        "SELECT ?y { ?s <label> ?x BIND(CONCAT('a', ?x, ' ', REPLACE(?x, 'thing', 'THING')) AS ?y) }",
+    );
     // And afterwards everything is as before.
     assert_eq!(select(&snapshot, "SELECT ?x { ?x <type> <Rare> }").len(), 10);
 }

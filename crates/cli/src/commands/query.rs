@@ -49,10 +49,10 @@ pub struct Query {
     /// How answers of CONSTRUCT and DESCRIBE are printed.
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t = Graph::Ntriples)]
     format: Graph,
-    /// What patterns outside of GRAPH are about, unless the query says FROM: all pages and loaded graphs, or only
-    /// the graph without a name.
-    #[arg(long, value_name = "WHICH", value_enum, default_value_t = Default::Union)]
-    default_graph: Default,
+    /// What patterns outside of GRAPH are about, unless the query says FROM. A query asks the union of all graphs, an
+    /// update the graph without a name, unless told otherwise.
+    #[arg(long, value_name = "WHICH", value_enum)]
+    default_graph: Option<Default>,
     /// What relative IRIs are relative to; by default the file the query is read from.
     #[arg(long, value_name = "IRI")]
     base: Option<String>,
@@ -116,8 +116,10 @@ impl Query {
             memory_limit_bytes: Some(self.memory.saturating_mul(1_000_000)),
             row_limit: self.max_rows,
             default_graph: match self.default_graph {
-                Default::Union => DefaultGraph::Union,
-                Default::Unnamed => DefaultGraph::Unnamed,
+                Some(Default::Union) => DefaultGraph::Union,
+                Some(Default::Unnamed) => DefaultGraph::Unnamed,
+                None if self.update => DefaultGraph::Unnamed,
+                None => DefaultGraph::Union,
             },
             ..QueryOptions::default()
         };

@@ -23,7 +23,7 @@ use crate::view::View;
 /// Bytes a term takes in a table of the evaluator, with its part of the row around it.
 const TERM_BYTES: u32 = 40;
 /// Most bytes of one term that a query makes.
-const MADE_BYTES_MAX: usize = 64 << 20;
+const MADE_BYTES_MAX: usize = 16 << 20;
 
 /// A term inside a running query: its id, and its text if the query made it. Two are equal when their ids are.
 #[derive(Clone)]

@@ -23,7 +23,7 @@ use spareval::{
     QueryEvaluator, QueryResults, QuerySolutionIter, QueryTripleIter,
 };
 use spargebra::algebra::GraphPattern;
-use spargebra::{Query, SparqlParser, Update};
+use spargebra::{GraphUpdateOperation, Query, SparqlParser, Update};
 
 use self::budget::Budget;
 use self::complexity::refuse_too_complex;
@@ -261,6 +261,7 @@ fn pattern_of(query: &mut Query) -> &mut GraphPattern {
 pub fn parse_query(query: &str, base_iri: Option<&str>) -> Result<Query, IndexError> {
     refuse_too_complex(query)?;
     let mut parsed = parser(base_iri)?.parse_query(query)?;
+    rewrite::refuse_growth(pattern_of(&mut parsed))?;
     if complexity::selects_all(query) {
         order_as_written(pattern_of(&mut parsed), &complexity::variables(query));
     }
@@ -270,7 +271,13 @@ pub fn parse_query(query: &str, base_iri: Option<&str>) -> Result<Query, IndexEr
 /// Parses an update. What is too complex is refused as in [`parse_query`].
 pub fn parse_update(update: &str, base_iri: Option<&str>) -> Result<Update, IndexError> {
     refuse_too_complex(update)?;
-    Ok(parser(base_iri)?.parse_update(update)?)
+    let mut parsed = parser(base_iri)?.parse_update(update)?;
+    for operation in &mut parsed.operations {
+        if let GraphUpdateOperation::DeleteInsert { pattern, .. } = operation {
+            rewrite::refuse_growth(pattern)?;
+        }
+    }
+    Ok(parsed)
 }
 
 /// `SELECT *` gives the variables in the order they are written in, as people expect in a table.

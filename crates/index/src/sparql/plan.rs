@@ -297,7 +297,7 @@ impl<'a> Planner<'a> {
         }
         match &triple.predicate {
             NamedNodePattern::NamedNode(node) => {
-                pattern[PREDICATE] = Some(self.view.hasher.iri(node.as_str()))
+                pattern[PREDICATE] = Some(self.view.hasher.iri(node.as_str()));
             }
             NamedNodePattern::Variable(variable) => places.push((PREDICATE, variable.clone())),
         }

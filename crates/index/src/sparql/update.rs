@@ -20,7 +20,7 @@ use spargebra::{GraphUpdateOperation, Update};
 use super::budget::Budget;
 use super::complexity::{OperationWord, operation_words};
 use super::dataset::SnapshotDataset;
-use super::{QueryOptions, lift, parse_update};
+use super::{DefaultGraph, QueryOptions, lift, parse_update};
 use crate::error::IndexError;
 use crate::order::GRAPH;
 use crate::overlay::Pending;
@@ -37,7 +37,8 @@ pub type LoadDocument = dyn Fn(&NamedNode) -> Result<Vec<Quad>, Box<dyn std::err
 
 /// How an update is to be run.
 pub struct UpdateOptions {
-    /// How its `WHERE` clauses are evaluated. The limits are for the whole request.
+    /// How its `WHERE` clauses are evaluated. The limits are for the whole request. By default a pattern outside of
+    /// `GRAPH` is about the graph without a name, the one that is changed outside of `GRAPH`.
     pub query: QueryOptions,
     /// What `LOAD` asks; without it `LOAD` is refused.
     pub load: Option<Box<LoadDocument>>,
@@ -47,7 +48,8 @@ pub struct UpdateOptions {
 
 impl Default for UpdateOptions {
     fn default() -> Self {
-        Self { query: QueryOptions::default(), load: None, rewritten_quads_max: 10_000_000 }
+        let query = QueryOptions { default_graph: DefaultGraph::Unnamed, ..QueryOptions::default() };
+        Self { query, load: None, rewritten_quads_max: 10_000_000 }
     }
 }
 
