@@ -30,7 +30,8 @@ struct Suite {
     known_failures: &'static [(&'static str, &'static str)],
 }
 
-const SUITES: &[Suite] = &[];
+const SUITES: &[Suite] =
+    &[Suite { name: "sparql", run: suites::sparql::run, known_failures: suites::sparql::KNOWN_FAILURES }];
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

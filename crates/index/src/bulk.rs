@@ -26,6 +26,7 @@ const QUAD_BYTES: usize = 48;
 /// Quads on their way into an index, added to the graphs they name. Other commits wait until it is finished or dropped.
 pub struct Import<'a> {
     shared: &'a Shared,
+    _turn: MutexGuard<'a, ()>,
     writer: MutexGuard<'a, Writer>,
     hasher: &'a TermHasher,
     lot: Vec<Quad>,
@@ -46,6 +47,7 @@ impl Index {
     /// Begins an import. It holds the writer: commits and merges of other threads wait for its end.
     pub fn begin_import(&self) -> Result<Import<'_>, IndexError> {
         let shared = &*self.shared;
+        let turn = shared.commits.lock();
         let writer = shared.writer.lock();
         if writer.text.is_none() {
             return Err(IndexError::Stopped);
@@ -53,6 +55,7 @@ impl Index {
         let hasher = &*shared.hasher;
         Ok(Import {
             shared,
+            _turn: turn,
             writer,
             hasher,
             lot: Vec::new(),

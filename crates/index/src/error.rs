@@ -83,6 +83,50 @@ pub enum IndexError {
         /// What it may take.
         limit: Duration,
     },
+    /// The query holds more in memory than it may.
+    #[error("the query needs more than {limit_bytes} bytes of memory")]
+    MemoryLimit {
+        /// What it may hold.
+        limit_bytes: u64,
+    },
+    /// The query has more results than it may.
+    #[error("the query has more than {limit} results")]
+    RowLimit {
+        /// How many it may have.
+        limit: u64,
+    },
+    /// The query made a very long text.
+    #[error("the query made a term of more than {limit_bytes} bytes")]
+    TermLimit {
+        /// How long it may be.
+        limit_bytes: u64,
+    },
+    /// A search for words inside a query is not as it must be.
+    #[error("SERVICE <urn:webloom:text>: {reason}")]
+    TextSearch {
+        /// What is wrong.
+        reason: String,
+    },
+    /// The query asks another endpoint.
+    #[error("SERVICE <{service}>: other endpoints are not asked from here")]
+    Federation {
+        /// Its address.
+        service: String,
+    },
+    /// An update removes quads from graphs that are too large to be written anew.
+    #[error("removing quads from {graph} would write more than {limit} quads anew")]
+    RewriteLimit {
+        /// The graph at which it became too much.
+        graph: String,
+        /// How many quads an update may write anew.
+        limit: u64,
+    },
+    /// An operation of an update cannot be done as the index is.
+    #[error("the update failed: {reason}")]
+    Update {
+        /// Which, and why.
+        reason: String,
+    },
     /// One segment cannot number that many terms.
     #[error("{terms} terms are more than one segment can hold; commit smaller batches")]
     TooManyTerms {

@@ -4,9 +4,11 @@ mod backup;
 mod bulk;
 mod check;
 mod error;
+mod estimate;
 mod manifest;
 mod merging;
 mod order;
+mod overlay;
 mod reader;
 mod scan;
 mod segment;
@@ -29,8 +31,11 @@ pub use snapshot::{BytesByPart, GraphPattern, IndexStats, Quads, Snapshot};
 pub use spareval::{
     CancellationToken, QueryEvaluationError, QueryResults, QuerySolutionIter, QueryTripleIter,
 };
-pub use spargebra::Query;
-pub use sparql::{QueryOptions, parse_query};
+pub use spargebra::{Query, Update};
+pub use sparql::{
+    AskService, DefaultGraph, ExplainedStep, Explanation, JoinOrder, LoadDocument, PlanNode, QueryOptions,
+    UpdateOptions, UpdateReceipt, parse_query, parse_update,
+};
 pub use statistics::{ClassStatistics, PredicateStatistics};
 pub use term::{TermHasher, TermId, TermKind};
 pub use text::{Hit, Snippet};

@@ -139,6 +139,18 @@ impl Snapshot {
         Scan::new(&self.view, [subject, predicate, object, graph], GraphFilter::All)
     }
 
+    /// About how many quads match, without reading them: two searches per segment. Superseded graphs count until
+    /// they are merged away.
+    pub fn estimate(
+        &self,
+        subject: Option<TermId>,
+        predicate: Option<TermId>,
+        object: Option<TermId>,
+        graph: Option<TermId>,
+    ) -> Result<u64, IndexError> {
+        self.view.count([subject, predicate, object, graph])
+    }
+
     /// True when the quad is in the index.
     pub fn contains(&self, quad: &Quad) -> Result<bool, IndexError> {
         let hasher = &self.view.hasher;
@@ -258,7 +270,7 @@ impl View {
                 return view.segment.term(local, buffer).map(Some);
             }
         }
-        Ok(None)
+        Ok(self.overlay.as_ref().and_then(|overlay| overlay.term(id)).cloned())
     }
 
     fn distinct_terms(&self) -> u64 {
@@ -321,14 +333,14 @@ impl Resolver {
         }
     }
 
-    fn graph_name(&self, id: TermId) -> Result<GraphName, IndexError> {
+    pub(crate) fn graph_name(&self, id: TermId) -> Result<GraphName, IndexError> {
         if id == TermId::DEFAULT_GRAPH {
             return Ok(GraphName::DefaultGraph);
         }
         term::into_graph_name(self.term(id)?).ok_or_else(|| self.damaged())
     }
 
-    fn quad(&self, ids: QuadIds) -> Result<Quad, IndexError> {
+    pub(crate) fn quad(&self, ids: QuadIds) -> Result<Quad, IndexError> {
         let subject = term::into_subject(self.term(ids.subject)?).ok_or_else(|| self.damaged())?;
         let Term::NamedNode(predicate) = self.term(ids.predicate)? else {
             return Err(self.damaged());

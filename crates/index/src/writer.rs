@@ -196,6 +196,8 @@ pub(crate) struct Shared {
     pub(crate) config: IndexConfig,
     pub(crate) hasher: Arc<TermHasher>,
     pub(crate) current: RwLock<Arc<View>>,
+    /// Held by whoever commits, from reading what the commit depends on to its end.
+    pub(crate) commits: Mutex<()>,
     pub(crate) writer: Mutex<Writer>,
     /// Held by whoever merges.
     pub(crate) merging: Mutex<()>,
@@ -265,6 +267,7 @@ impl Index {
             config,
             hasher,
             current: RwLock::new(Arc::new(view)),
+            commits: Mutex::new(()),
             writer: Mutex::new(Writer { manifest, text: Some(text) }),
             merging: Mutex::new(()),
             merge_state: Mutex::new(MergeState { pending: true, running: false }),
@@ -289,6 +292,22 @@ impl Index {
     /// Writes a batch. When this returns, the batch is durable, and every snapshot taken from now on, here or by an
     /// [`IndexReader`](crate::IndexReader) of another process, sees all of it. On an error none of it is there.
     pub fn commit(&self, batch: &Batch) -> Result<CommitReceipt, IndexError> {
+        let _order = self.shared.commits.lock();
+        self.commit_in_turn(batch)
+    }
+
+    /// Commits the batch that `prepare` makes of the newest state, with no other commit in between. Commits of other
+    /// threads wait.
+    pub(crate) fn commit_prepared<T>(
+        &self,
+        prepare: impl FnOnce(Snapshot) -> Result<(Batch, T), IndexError>,
+    ) -> Result<(CommitReceipt, T), IndexError> {
+        let _order = self.shared.commits.lock();
+        let (batch, prepared) = prepare(self.snapshot())?;
+        Ok((self.commit_in_turn(&batch)?, prepared))
+    }
+
+    fn commit_in_turn(&self, batch: &Batch) -> Result<CommitReceipt, IndexError> {
         self.shared.wait_while_crowded();
         let receipt = self.shared.commit(batch)?;
         self.shared.wake_merger();
