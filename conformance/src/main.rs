@@ -36,6 +36,7 @@ const SUITES: &[Suite] = &[
     Suite { name: "microformats", run: suites::microformats::run, known_failures: &[] },
     Suite { name: "mime", run: suites::mime::run, known_failures: &[] },
     Suite { name: "rdf", run: suites::rdf::run, known_failures: &[] },
+    Suite { name: "sparql", run: suites::sparql::run, known_failures: suites::sparql::KNOWN_FAILURES },
 ];
 
 fn main() -> ExitCode {

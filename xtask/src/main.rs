@@ -2,6 +2,7 @@
 //! runs; the other commands are its parts.
 
 mod bench;
+mod bench_index;
 mod licences;
 mod tidy;
 
@@ -18,7 +19,8 @@ cargo xtask check       formatting, lints, licences, tidy, generated files
 cargo xtask conformance the public suites: passed/total (names of suites, --failures to see the known ones too)
 cargo xtask codegen     write config/default.toml (--check: only compare)
 cargo xtask tidy        the rules of the tree: who may depend on whom, what must be there
-cargo xtask bench       measurements, results into bench/results (crawl, extract; both when not told)";
+cargo xtask bench       measurements, results into bench/results (crawl, extract; both when not told)
+cargo xtask bench index [QUADS]  loading, here and in Oxigraph";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
@@ -30,6 +32,11 @@ fn main() -> ExitCode {
         ["codegen"] => codegen(false),
         ["codegen", "--check"] => codegen(true),
         ["tidy"] => tidy::check(&root()),
+        ["bench", "index"] => bench_index::run(5_000_000),
+        ["bench", "index", quads] => match quads.parse() {
+            Ok(quads) => bench_index::run(quads),
+            Err(_) => Err(anyhow::anyhow!("`{quads}` is no number of quads")),
+        },
         ["bench", what @ ..] => bench::run(what),
         _ => {
             eprintln!("{USAGE}");

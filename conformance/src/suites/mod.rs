@@ -5,3 +5,4 @@ pub mod microdata;
 pub mod microformats;
 pub mod mime;
 pub mod rdf;
+pub mod sparql;

@@ -38,6 +38,9 @@ enum Command {
     Load(commands::load::Load),
     Dump(commands::dump::Dump),
     Stats(commands::stats::Stats),
+    Check(commands::check::Check),
+    Backup(commands::backup::Backup),
+    Restore(commands::backup::Restore),
     Detect(commands::detect::Detect),
     Bench(commands::bench::Bench),
 }
@@ -54,6 +57,9 @@ fn main() -> ExitCode {
         Command::Load(load) => load.run(),
         Command::Dump(dump) => dump.run(),
         Command::Stats(stats) => stats.run(),
+        Command::Check(check) => check.run(),
+        Command::Backup(backup) => backup.run(),
+        Command::Restore(restore) => restore.run(),
         Command::Detect(detect) => detect.run(),
         Command::Bench(bench) => bench.run(),
     };

@@ -1,15 +1,22 @@
-//! Generates a crawl, commits it in batches, and prints what writing costs.
+//! Generates a crawl, commits it in batches, and prints what writing and reading cost.
 //!
-//! `cargo run --release -p webloom-index --example ingest -- [PAGES] [PAGES PER BATCH] [--no-text]`
+//! `cargo run --release -p webloom-index --example ingest -- [PAGES] [PAGES PER BATCH] [--no-text] [--replace] [--write-only]`
+//! `cargo run --release -p webloom-index --example ingest -- --write-files DIR [QUADS]`
+//!
+//! With `--replace` the second half of the commits writes the pages of the first half again. The second form writes the same
+//! crawl, and an RDF file of another shape (many properties of many things, in no graph), as N-Quads for `webloom load` and its
+//! peers.
 
 #![allow(clippy::print_stdout, reason = "an example talks to whoever runs it")]
 
+use std::fs::File;
+use std::io::{BufWriter, Write};
 use std::time::Instant;
 
 use oxrdf::{Literal, NamedNode, NamedOrBlankNode, Term, Triple};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
-use webloom_index::{Batch, GraphPattern, GraphWrite, Index, IndexConfig, QueryOptions, QueryResults};
+use webloom_index::{Batch, GraphPattern, GraphWrite, Index, IndexConfig, Order, QueryOptions, QueryResults};
 use webloom_model::PageText;
 
 const WORDS: [&str; 24] = [
@@ -20,8 +27,15 @@ const WORDS: [&str; 24] = [
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments: Vec<String> = std::env::args().skip(1).collect();
-    let with_text = !arguments.iter().any(|argument| argument == "--no-text");
+    let has = |flag: &str| arguments.iter().any(|argument| argument == flag);
+    let (with_text, replace, write_only) = (!has("--no-text"), has("--replace"), has("--write-only"));
+    let write_files = has("--write-files");
     arguments.retain(|argument| !argument.starts_with("--"));
+    if write_files {
+        let directory = std::path::PathBuf::from(arguments.first().map_or(".", String::as_str));
+        let quads: u64 = arguments.get(1).map_or(Ok(5_000_000), |text| text.parse())?;
+        return write_files_of(&directory, quads);
+    }
     let pages: u64 = arguments.first().map_or(Ok(17_000), |text| text.parse())?;
     let per_batch: u64 = arguments.get(1).map_or(Ok(200), |text| text.parse())?;
 
@@ -35,11 +49,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let before = thread_cpu_seconds();
         let mut batch = Batch::new();
         for number in first..(first + per_batch).min(pages) {
+            let number = if replace { number % (pages / 2) } else { number };
             batch.push(page(number, &mut random));
             batch.push(metadata(number));
         }
         generating += thread_cpu_seconds() - before;
         quads += index.commit(&batch)?.quads;
+        let before = thread_cpu_seconds();
+        drop(batch);
+        generating += thread_cpu_seconds() - before;
     }
     let committed = started.elapsed().as_secs_f64();
     index.wait_for_merges();
@@ -62,14 +80,25 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         per_quad(stats.bytes.term_ids),
         per_quad(stats.bytes.term_texts),
         per_quad(stats.bytes.orders),
-        per_quad(stats.bytes.other),
+        per_quad(stats.bytes.graphs + stats.bytes.statistics + stats.bytes.other),
         per_quad(stats.bytes.text),
     );
+    if write_only {
+        return Ok(());
+    }
 
     let before = thread_cpu_seconds();
     index.compact()?;
     println!("compacting: {:.0} quads per CPU-second", quads as f64 / (thread_cpu_seconds() - before));
     let snapshot = index.snapshot();
+    for order in Order::ALL {
+        let before = Instant::now();
+        let rows = (0..5).map(|_| snapshot.read_through(order)).sum::<Result<u64, _>>()?;
+        println!(
+            "rows of {order:?} unpacked: {:.0} per second",
+            rows as f64 / before.elapsed().as_secs_f64()
+        );
+    }
     let before = thread_cpu_seconds();
     let rows = snapshot.scan(None, None, None, None)?.count();
     println!("scan of ids: {:.0} quads per CPU-second", rows as f64 / (thread_cpu_seconds() - before));
@@ -96,6 +125,89 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         );
     }
     Ok(())
+}
+
+/// Writes `crawl.nq` and `things.nt`.
+fn write_files_of(directory: &std::path::Path, quads: u64) -> Result<(), Box<dyn std::error::Error>> {
+    let mut random = SmallRng::seed_from_u64(2006);
+    let mut out = BufWriter::new(File::create(directory.join("crawl.nq"))?);
+    let mut written = 0;
+    for number in 0.. {
+        if written >= quads {
+            break;
+        }
+        for write in [page(number, &mut random), metadata(number)] {
+            for triple in &write.triples {
+                writeln!(out, "{triple} {} .", write.graph)?;
+                written += 1;
+            }
+        }
+    }
+    out.flush()?;
+    let mut out = BufWriter::new(File::create(directory.join("things.nt"))?);
+    let mut written = 0;
+    for number in 0.. {
+        if written >= quads {
+            break;
+        }
+        for triple in thing(number, &mut random) {
+            writeln!(out, "{triple} .")?;
+            written += 1;
+        }
+    }
+    out.flush()?;
+    Ok(())
+}
+
+/// One thing of a dataset like those that are published as files: typed, named in two languages, measured, linked.
+fn thing(number: u64, random: &mut SmallRng) -> Vec<Triple> {
+    let node = |text: &str| NamedNode::new_unchecked(text);
+    let subject =
+        node(&format!("http://data.example/resource/{}_{number}", WORDS[number as usize % WORDS.len()]));
+    let property = |local: &str| node(&format!("http://data.example/ontology/{local}"));
+    let name = words(random, 3);
+    let mut triples = vec![
+        Triple::new(
+            subject.clone(),
+            oxrdf::vocab::rdf::TYPE.into_owned(),
+            property(["Person", "Place", "Work", "Species"][random.random_range(0..4)]),
+        ),
+        Triple::new(
+            subject.clone(),
+            oxrdf::vocab::rdfs::LABEL.into_owned(),
+            Literal::new_language_tagged_literal_unchecked(name.clone(), "en"),
+        ),
+        Triple::new(
+            subject.clone(),
+            oxrdf::vocab::rdfs::LABEL.into_owned(),
+            Literal::new_language_tagged_literal_unchecked(format!("{name} {number}"), "de"),
+        ),
+        Triple::new(
+            subject.clone(),
+            property("abstract"),
+            Literal::new_language_tagged_literal_unchecked(words(random, 20), "en"),
+        ),
+        Triple::new(
+            subject.clone(),
+            property("population"),
+            Literal::from(random.random_range(1..9_000_000)),
+        ),
+        Triple::new(
+            subject.clone(),
+            property("height"),
+            Literal::new_typed_literal(
+                format!("{}.{:02}", random.random_range(1..900), random.random_range(0..100)),
+                oxrdf::vocab::xsd::DECIMAL,
+            ),
+        ),
+    ];
+    for place in 0..6 {
+        let other = random.random_range(0..400_000u64);
+        let target =
+            node(&format!("http://data.example/resource/{}_{other}", WORDS[other as usize % WORDS.len()]));
+        triples.push(Triple::new(subject.clone(), property(&format!("related{}", place % 3)), target));
+    }
+    triples
 }
 
 fn page_url(number: u64) -> String {

@@ -24,6 +24,12 @@ pub enum IndexError {
         /// The directory.
         path: PathBuf,
     },
+    /// There is an index where a new one was to be made.
+    #[error("there is an index in `{}` already", path.display())]
+    Exists {
+        /// The directory.
+        path: PathBuf,
+    },
     /// Another process is the writer. Readers are not affected.
     #[error("another process writes to the index in `{}`", path.display())]
     Locked {
@@ -77,11 +83,65 @@ pub enum IndexError {
         /// What it may take.
         limit: Duration,
     },
+    /// The query holds more in memory than it may.
+    #[error("the query needs more than {limit_bytes} bytes of memory")]
+    MemoryLimit {
+        /// What it may hold.
+        limit_bytes: u64,
+    },
+    /// The query has more results than it may.
+    #[error("the query has more than {limit} results")]
+    RowLimit {
+        /// How many it may have.
+        limit: u64,
+    },
+    /// The query made a very long text.
+    #[error("the query made a term of more than {limit_bytes} bytes")]
+    TermLimit {
+        /// How long it may be.
+        limit_bytes: u64,
+    },
+    /// A search for words inside a query is not as it must be.
+    #[error("SERVICE <urn:webloom:text>: {reason}")]
+    TextSearch {
+        /// What is wrong.
+        reason: String,
+    },
+    /// The query asks another endpoint.
+    #[error("SERVICE <{service}>: other endpoints are not asked from here")]
+    Federation {
+        /// Its address.
+        service: String,
+    },
+    /// An update removes quads from graphs that are too large to be written anew.
+    #[error("removing quads from {graph} would write more than {limit} quads anew")]
+    RewriteLimit {
+        /// The graph at which it became too much.
+        graph: String,
+        /// How many quads an update may write anew.
+        limit: u64,
+    },
+    /// An operation of an update cannot be done as the index is.
+    #[error("the update failed: {reason}")]
+    Update {
+        /// Which, and why.
+        reason: String,
+    },
     /// One segment cannot number that many terms.
     #[error("{terms} terms are more than one segment can hold; commit smaller batches")]
     TooManyTerms {
         /// How many there were.
         terms: u64,
+    },
+    /// The disk has no room for what a merge would write.
+    #[error("merging in `{}` needs {needed} bytes and a reserve, and the disk has {available}", path.display())]
+    NoRoom {
+        /// The directory.
+        path: PathBuf,
+        /// Bytes the merge would write at most.
+        needed: u64,
+        /// Bytes the disk has.
+        available: u64,
     },
     /// An earlier failure left the writer unable to go on; opening the index again heals it.
     #[error("the index writer stopped after an earlier failure; open the index again")]

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use crate::error::IndexError;
 use crate::order::{GRAPH, OBJECT, Order, PREDICATE, SUBJECT};
+use crate::overlay::Overlay;
 use crate::segment::Segment;
 use crate::segment::pack::Row;
 use crate::segment::read::Position;
@@ -57,8 +58,12 @@ pub(crate) struct Scan {
     /// Place of each part of the quad in the key.
     places: [usize; 4],
     deadline: Option<Deadline>,
+    steps: u32,
     failed: bool,
 }
+
+/// Rows read between two looks at the clock.
+const STEPS_BETWEEN_CHECKS: u32 = 4096;
 
 /// Ids in the order they are compared in.
 type Key = [TermId; 4];
@@ -92,8 +97,10 @@ impl Scan {
     ) -> Result<Self, IndexError> {
         let mut sources = Vec::with_capacity(view.segments.len());
         for segment in &view.segments {
-            sources.extend(Source::new(segment, order, pattern, filter)?);
+            sources.extend(Source::new(segment, order, pattern, filter, view.overlay.as_ref())?);
         }
+        sources
+            .extend(view.overlay.as_ref().and_then(|overlay| Source::added(overlay, order, pattern, filter)));
         let distinct_columns = if filter == GraphFilter::UnionWithoutMetadata { 3 } else { 4 };
         Ok(Self::over(sources, order.columns(), distinct_columns))
     }
@@ -107,8 +114,17 @@ impl Scan {
             let mut pattern = pattern;
             pattern[GRAPH] = Some(graph);
             for segment in &view.segments {
-                sources.extend(Source::new(segment, order, pattern, GraphFilter::All)?);
+                sources.extend(Source::new(
+                    segment,
+                    order,
+                    pattern,
+                    GraphFilter::All,
+                    view.overlay.as_ref(),
+                )?);
             }
+            let added = view.overlay.as_ref();
+            sources
+                .extend(added.and_then(|overlay| Source::added(overlay, order, pattern, GraphFilter::All)));
         }
         // Inside each graph rows are sorted by the other columns, so with the graph moved to the end the
         // sources can be merged, and copies of a triple meet.
@@ -132,6 +148,7 @@ impl Scan {
             distinct_columns,
             places,
             deadline: None,
+            steps: 0,
             failed: false,
         }
     }
@@ -144,9 +161,11 @@ impl Scan {
 
     fn advance(&mut self, source: usize) -> Result<Option<Key>, IndexError> {
         loop {
-            // At every row: a join may do any amount of work for each row it takes from a scan, and this is the only
-            // place where it can be stopped.
-            if let Some(deadline) = &self.deadline {
+            // What is done with rows looks at the clock by itself; this is for rows that are skipped.
+            self.steps = self.steps.wrapping_add(1);
+            if self.steps.is_multiple_of(STEPS_BETWEEN_CHECKS)
+                && let Some(deadline) = &self.deadline
+            {
                 deadline.check()?;
             }
             match self.sources[source].step()? {
@@ -217,19 +236,35 @@ impl Iterator for Scan {
     }
 }
 
-/// The matching rows of one segment.
+/// The matching rows of one segment, or of the changes on top of all.
 struct Source {
+    rows: Rows,
+    order: Order,
+    /// Put the first column of the key last.
+    rotated: bool,
+}
+
+enum Rows {
+    Segment(Box<SegmentRows>),
+    Added(AddedRows),
+}
+
+struct SegmentRows {
     segment: Arc<Segment>,
     dead: Option<Arc<DeadGraphs>>,
-    order: Order,
+    overlay: Option<Arc<Overlay>>,
     position: Position,
     prefix: Row,
     prefix_length: usize,
     /// Local numbers of graphs that the scan does not see.
     hidden: Range<u32>,
-    /// Put the first column of the key last.
-    rotated: bool,
     last: Option<(Row, Key)>,
+}
+
+struct AddedRows {
+    overlay: Arc<Overlay>,
+    range: Range<usize>,
+    filter: GraphFilter,
 }
 
 enum Step {
@@ -245,6 +280,7 @@ impl Source {
         order: Order,
         pattern: IdPattern,
         filter: GraphFilter,
+        overlay: Option<&Arc<Overlay>>,
     ) -> Result<Option<Self>, IndexError> {
         let SegmentView { segment, dead } = view;
         let mut prefix = [0; 4];
@@ -272,27 +308,70 @@ impl Source {
             GraphFilter::UnionWithoutMetadata => segment.metadata_range(),
         };
         let position = segment.seek(order, &prefix[..prefix_length])?;
-        Ok(Some(Self {
+        let rows = SegmentRows {
             segment: Arc::clone(segment),
             dead: dead.clone(),
-            order,
+            overlay: overlay.cloned(),
             position,
             prefix,
             prefix_length,
             hidden,
-            rotated: false,
             last: None,
-        }))
+        };
+        Ok(Some(Self { rows: Rows::Segment(Box::new(rows)), order, rotated: false }))
     }
 
+    /// Nothing when no added quad matches.
+    fn added(overlay: &Arc<Overlay>, order: Order, pattern: IdPattern, filter: GraphFilter) -> Option<Self> {
+        let prefix: Vec<TermId> = order.permute(pattern).into_iter().map_while(|id| id).collect();
+        let keys = overlay.added(order);
+        let start = keys.partition_point(|key| key[..prefix.len()] < *prefix);
+        let end = start + keys[start..].partition_point(|key| key[..prefix.len()] == *prefix);
+        let rows = AddedRows { overlay: Arc::clone(overlay), range: start..end, filter };
+        (start < end).then_some(Self { rows: Rows::Added(rows), order, rotated: false })
+    }
+
+    #[inline]
     fn step(&mut self) -> Result<Step, IndexError> {
-        let Some(row) = self.segment.next_row(self.order, &mut self.position)? else {
+        let step = match &mut self.rows {
+            Rows::Segment(rows) => rows.step(self.order)?,
+            Rows::Added(rows) => rows.step(self.order),
+        };
+        Ok(match step {
+            Step::Row(mut key) if self.rotated => {
+                key.rotate_left(1);
+                Step::Row(key)
+            }
+            step => step,
+        })
+    }
+}
+
+impl AddedRows {
+    fn step(&mut self, order: Order) -> Step {
+        let Some(key) = self.range.next().and_then(|at| self.overlay.added(order).get(at)) else {
+            return Step::End;
+        };
+        let graph = key[order.graph_column()];
+        let hidden = match self.filter {
+            GraphFilter::All => false,
+            GraphFilter::Named => graph == TermId::DEFAULT_GRAPH,
+            GraphFilter::UnionWithoutMetadata => graph.is_metadata(),
+        };
+        if hidden { Step::Skipped } else { Step::Row(*key) }
+    }
+}
+
+impl SegmentRows {
+    #[inline]
+    fn step(&mut self, order: Order) -> Result<Step, IndexError> {
+        let Some(row) = self.segment.next_row(order, &mut self.position)? else {
             return Ok(Step::End);
         };
         if row[..self.prefix_length] != self.prefix[..self.prefix_length] {
             return Ok(Step::End);
         }
-        let graph = row[self.order.graph_column()];
+        let graph = row[order.graph_column()];
         if self.hidden.contains(&graph) || self.dead.as_ref().is_some_and(|dead| dead.contains(graph)) {
             return Ok(Step::Skipped);
         }
@@ -308,8 +387,14 @@ impl Source {
             };
         }
         self.last = Some((row, key));
-        if self.rotated {
-            key.rotate_left(1);
+        if let Some(overlay) = &self.overlay {
+            let mut quad = key;
+            for (column, part) in order.columns().into_iter().enumerate() {
+                quad[part] = key[column];
+            }
+            if overlay.hides(&quad) {
+                return Ok(Step::Skipped);
+            }
         }
         Ok(Step::Row(key))
     }

@@ -16,7 +16,7 @@ use crate::order::{GRAPH, OBJECT, Order, PREDICATE, SUBJECT};
 use crate::scan::{GraphFilter, IdPattern, QuadIds, Scan};
 use crate::segment::format::Section;
 use crate::term::{self, TermId};
-use crate::text::Hit;
+use crate::text::{self, Hit};
 use crate::view::View;
 
 /// One state of an index. Cheap to clone.
@@ -71,7 +71,13 @@ pub struct BytesByPart {
     pub term_texts: u64,
     /// The six orders.
     pub orders: u64,
-    /// Lists of graphs, headers and padding.
+    /// Each of them, as [`Order::ALL`] has them.
+    pub order: [u64; 6],
+    /// Lists of graphs.
+    pub graphs: u64,
+    /// Lists of predicates and what is known of them.
+    pub statistics: u64,
+    /// Headers and padding.
     pub other: u64,
     /// The text index.
     pub text: u64,
@@ -133,6 +139,18 @@ impl Snapshot {
         Scan::new(&self.view, [subject, predicate, object, graph], GraphFilter::All)
     }
 
+    /// About how many quads match, without reading them: two searches per segment. Superseded graphs count until
+    /// they are merged away.
+    pub fn estimate(
+        &self,
+        subject: Option<TermId>,
+        predicate: Option<TermId>,
+        object: Option<TermId>,
+        graph: Option<TermId>,
+    ) -> Result<u64, IndexError> {
+        self.view.count([subject, predicate, object, graph])
+    }
+
     /// True when the quad is in the index.
     pub fn contains(&self, quad: &Quad) -> Result<bool, IndexError> {
         let hasher = &self.view.hasher;
@@ -179,12 +197,24 @@ impl Snapshot {
 
     /// The best subjects for what a person typed. Whatever was typed, this is no error; an empty query finds nothing.
     pub fn search(&self, words: &str, limit: usize) -> Result<Vec<Hit>, IndexError> {
-        self.view.text.search(words, limit)
+        let words = words.trim();
+        let mut hits = self.view.text.search(words, limit)?;
+        // Somebody pasted the IRI of a thing.
+        if limit > 0
+            && words.contains(':')
+            && !words.contains(|character: char| character.is_whitespace() || character == '"')
+            && let Some(thing) = text::describe(&self.view, words)?
+        {
+            hits.retain(|hit| hit.subject != thing.subject);
+            hits.insert(0, thing);
+            hits.truncate(limit);
+        }
+        Ok(hits)
     }
 
-    /// Number of documents the text index has for a graph: its subjects with words.
+    /// Number of documents the text index has for a graph: its subjects with words, its plain links as one.
     pub fn text_documents(&self, graph: GraphNameRef<'_>) -> Result<usize, IndexError> {
-        self.view.text.documents_of_graph(graph)
+        self.view.text.documents_of_graph(self.view.hasher.graph(graph))
     }
 
     /// Sizes. Counting terms reads all term ids.
@@ -212,13 +242,17 @@ impl Snapshot {
             bytes.term_ids += segment.section_bytes(Section::TermIds);
             bytes.term_texts +=
                 segment.section_bytes(Section::TermTexts) + segment.section_bytes(Section::TermOffsets);
-            for order in Order::ALL {
-                bytes.orders += segment.section_bytes(Section::Rows(order))
+            for (order, sum) in Order::ALL.into_iter().zip(&mut bytes.order) {
+                *sum += segment.section_bytes(Section::Rows(order))
                     + segment.section_bytes(Section::Blocks(order));
             }
+            bytes.graphs += segment.section_bytes(Section::Graphs);
+            bytes.statistics += segment.section_bytes(Section::Predicates);
             bytes.total += segment.file_bytes();
         }
-        bytes.other = bytes.total - bytes.term_ids - bytes.term_texts - bytes.orders;
+        bytes.orders = bytes.order.iter().sum();
+        bytes.other =
+            bytes.total - bytes.term_ids - bytes.term_texts - bytes.orders - bytes.graphs - bytes.statistics;
         bytes.text = view.text.bytes()?;
         bytes.total += bytes.text;
         Ok(stats)
@@ -236,7 +270,7 @@ impl View {
                 return view.segment.term(local, buffer).map(Some);
             }
         }
-        Ok(None)
+        Ok(self.overlay.as_ref().and_then(|overlay| overlay.term(id)).cloned())
     }
 
     fn distinct_terms(&self) -> u64 {
@@ -299,14 +333,14 @@ impl Resolver {
         }
     }
 
-    fn graph_name(&self, id: TermId) -> Result<GraphName, IndexError> {
+    pub(crate) fn graph_name(&self, id: TermId) -> Result<GraphName, IndexError> {
         if id == TermId::DEFAULT_GRAPH {
             return Ok(GraphName::DefaultGraph);
         }
         term::into_graph_name(self.term(id)?).ok_or_else(|| self.damaged())
     }
 
-    fn quad(&self, ids: QuadIds) -> Result<Quad, IndexError> {
+    pub(crate) fn quad(&self, ids: QuadIds) -> Result<Quad, IndexError> {
         let subject = term::into_subject(self.term(ids.subject)?).ok_or_else(|| self.damaged())?;
         let Term::NamedNode(predicate) = self.term(ids.predicate)? else {
             return Err(self.damaged());

@@ -187,8 +187,12 @@ impl TermHasher {
 
     /// The id of an IRI.
     pub fn iri(&self, iri: &str) -> TermId {
-        let kind = if iri.starts_with(META_PREFIX) { TermKind::MetaIri } else { TermKind::Iri };
-        TermId::new(kind, self.hasher.hash(iri.as_bytes()).as_u128())
+        self.of_text(kind_of_iri(iri), iri.as_bytes())
+    }
+
+    /// The id of a term that is not inline, by its kind and the bytes [`encode_text`] writes.
+    pub(crate) fn of_text(&self, kind: TermKind, text: &[u8]) -> TermId {
+        TermId::new(kind, self.hasher.hash(text).as_u128())
     }
 
     fn blank(&self, label: &str) -> TermId {
@@ -220,6 +224,11 @@ impl TermHasher {
     }
 }
 
+/// Which kind of term an IRI is.
+pub(crate) fn kind_of_iri(iri: &str) -> TermKind {
+    if iri.starts_with(META_PREFIX) { TermKind::MetaIri } else { TermKind::Iri }
+}
+
 /// Value, datatype unless it goes without saying, and language of a literal.
 fn parts(literal: LiteralRef<'_>) -> (&str, Option<NamedNodeRef<'_>>, Option<&str>) {
     let datatype = if literal.language().is_some() {
@@ -236,7 +245,7 @@ fn length_prefix(text: &str) -> [u8; 4] {
 }
 
 /// The id of a literal that is its own id. Only text that [`inline_literal`] gives back letter by letter qualifies.
-fn inline(literal: LiteralRef<'_>) -> Option<TermId> {
+pub(crate) fn inline(literal: LiteralRef<'_>) -> Option<TermId> {
     let (value, datatype, language) = parts(literal);
     if language.is_some() {
         return None;

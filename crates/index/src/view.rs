@@ -9,6 +9,7 @@ use std::sync::{Arc, OnceLock};
 
 use crate::error::IndexError;
 use crate::order::GRAPH;
+use crate::overlay::Overlay;
 use crate::scan::{GraphFilter, Scan};
 use crate::segment::Segment;
 use crate::term::{TermHasher, TermId};
@@ -75,7 +76,9 @@ pub(crate) struct View {
     /// Oldest first.
     pub(crate) segments: Vec<SegmentView>,
     pub(crate) text: TextSearcher,
-    quad_count: OnceLock<u64>,
+    /// Changes that an update collects; nothing in every view that others see.
+    pub(crate) overlay: Option<Arc<Overlay>>,
+    pub(crate) quad_count: OnceLock<u64>,
 }
 
 impl View {
@@ -104,7 +107,7 @@ impl View {
                 SegmentView { segment: Arc::clone(segment), dead }
             })
             .collect();
-        Self { generation, hasher, segments: segments_seen, text, quad_count: OnceLock::new() }
+        Self { generation, hasher, segments: segments_seen, text, overlay: None, quad_count: OnceLock::new() }
     }
 
     /// Distinct quads.

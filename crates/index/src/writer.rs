@@ -2,15 +2,15 @@
 //!
 //! In: [`Batch`]es. Out: durable segments, and [`Snapshot`]s that see them. A commit writes a segment and the text,
 //! makes both durable, and swings the manifest; until then nothing of it exists, after that all of it does. A
-//! background thread merges runs of segments that are adjacent in age; it works outside the lock and takes it only
-//! to swing the manifest. Start at [`Index::commit`].
+//! background thread merges runs of segments that are adjacent in age ([`merging`](crate::merging)); it works outside the lock
+//! and takes it only to swing the manifest. Imports that are larger than memory are in [`bulk`](crate::bulk). Start at
+//! [`Index::commit`].
 
 use std::collections::HashMap;
 use std::fs::{self, File, TryLockError};
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 
 use oxrdf::{GraphName, Quad, Triple};
@@ -21,11 +21,10 @@ use crate::error::IndexError;
 use crate::manifest::{self, Manifest, SegmentRecord};
 use crate::reader::{open_segments, text_directory};
 use crate::segment::Segment;
-use crate::segment::merge::{MergeInput, merge};
+use crate::segment::build::SegmentBuilder;
 use crate::segment::read::segment_path;
-use crate::segment::write::SegmentBuilder;
 use crate::snapshot::Snapshot;
-use crate::term::TermHasher;
+use crate::term::{TermHasher, TermId};
 use crate::text::TextWriter;
 use crate::view::View;
 
@@ -148,21 +147,35 @@ pub struct IndexConfig {
     pub segments_max: usize,
     /// Whether segments are merged in the background at all.
     pub merge_in_background: bool,
+    /// How much of one core background merges take, in percent, unless somebody waits for them or there are half as many
+    /// segments as there may be.
+    pub merge_cpu_percent: u8,
+    /// Merges of more rows than fit in this stream, which is slower.
+    pub merge_memory_bytes: usize,
+    /// No merge starts that would leave less room than this on the disk.
+    pub disk_reserve_bytes: u64,
+    /// An import writes a segment when it has gathered about this much.
+    pub import_segment_bytes: usize,
     /// Whether words are indexed for search. What is committed without stays unfindable by words.
     pub index_text: bool,
-    /// Memory of the text index's writer.
+    /// Memory of the text index's writer. Its tables are made anew for every commit, so more than a commit needs costs time;
+    /// large imports want more.
     pub text_memory_bytes: usize,
 }
 
 impl Default for IndexConfig {
     fn default() -> Self {
         Self {
-            merge_factor: 6,
+            merge_factor: 8,
             small_segment_quads: 50_000,
             segments_max: 200,
             merge_in_background: true,
+            merge_cpu_percent: 50,
+            merge_memory_bytes: 128 << 20,
+            disk_reserve_bytes: 256 << 20,
+            import_segment_bytes: 192 << 20,
             index_text: true,
-            text_memory_bytes: 64 << 20,
+            text_memory_bytes: 16 << 20,
         }
     }
 }
@@ -171,36 +184,42 @@ impl Default for IndexConfig {
 ///
 /// All methods take `&self`, so that threads can share it; commits queue behind each other.
 pub struct Index {
-    shared: Arc<Shared>,
+    pub(crate) shared: Arc<Shared>,
     merger: Mutex<Option<JoinHandle<()>>>,
     /// Held for as long as this is open; the system lets go of it when the process dies.
     _lock: File,
 }
 
-struct Shared {
-    directory: PathBuf,
-    config: IndexConfig,
-    hasher: Arc<TermHasher>,
-    current: RwLock<Arc<View>>,
-    writer: Mutex<Writer>,
+/// What the writer's threads share.
+pub(crate) struct Shared {
+    pub(crate) directory: PathBuf,
+    pub(crate) config: IndexConfig,
+    pub(crate) hasher: Arc<TermHasher>,
+    pub(crate) current: RwLock<Arc<View>>,
+    /// Held by whoever commits, from reading what the commit depends on to its end.
+    pub(crate) commits: Mutex<()>,
+    pub(crate) writer: Mutex<Writer>,
     /// Held by whoever merges.
-    merging: Mutex<()>,
-    merge_state: Mutex<MergeState>,
-    merge_changed: Condvar,
-    stop: AtomicBool,
+    pub(crate) merging: Mutex<()>,
+    pub(crate) merge_state: Mutex<MergeState>,
+    pub(crate) merge_changed: Condvar,
+    /// How many threads wait for merges to end.
+    pub(crate) hurried: AtomicUsize,
+    pub(crate) stop: AtomicBool,
 }
 
-struct Writer {
-    manifest: Manifest,
+/// What only one thread at a time may change.
+pub(crate) struct Writer {
+    pub(crate) manifest: Manifest,
     /// Nothing once it is closed, or after a failure that leaves unclear what it holds.
-    text: Option<TextWriter>,
+    pub(crate) text: Option<TextWriter>,
 }
 
 #[derive(Default)]
-struct MergeState {
+pub(crate) struct MergeState {
     /// Something was committed since the merger last looked.
-    pending: bool,
-    running: bool,
+    pub(crate) pending: bool,
+    pub(crate) running: bool,
 }
 
 impl std::fmt::Debug for Index {
@@ -248,10 +267,12 @@ impl Index {
             config,
             hasher,
             current: RwLock::new(Arc::new(view)),
+            commits: Mutex::new(()),
             writer: Mutex::new(Writer { manifest, text: Some(text) }),
             merging: Mutex::new(()),
             merge_state: Mutex::new(MergeState { pending: true, running: false }),
             merge_changed: Condvar::new(),
+            hurried: AtomicUsize::new(0),
             stop: AtomicBool::new(false),
         });
         let merger = if config.merge_in_background {
@@ -271,12 +292,25 @@ impl Index {
     /// Writes a batch. When this returns, the batch is durable, and every snapshot taken from now on, here or by an
     /// [`IndexReader`](crate::IndexReader) of another process, sees all of it. On an error none of it is there.
     pub fn commit(&self, batch: &Batch) -> Result<CommitReceipt, IndexError> {
+        let _order = self.shared.commits.lock();
+        self.commit_in_turn(batch)
+    }
+
+    /// Commits the batch that `prepare` makes of the newest state, with no other commit in between. Commits of other
+    /// threads wait.
+    pub(crate) fn commit_prepared<T>(
+        &self,
+        prepare: impl FnOnce(Snapshot) -> Result<(Batch, T), IndexError>,
+    ) -> Result<(CommitReceipt, T), IndexError> {
+        let _order = self.shared.commits.lock();
+        let (batch, prepared) = prepare(self.snapshot())?;
+        Ok((self.commit_in_turn(&batch)?, prepared))
+    }
+
+    fn commit_in_turn(&self, batch: &Batch) -> Result<CommitReceipt, IndexError> {
         self.shared.wait_while_crowded();
         let receipt = self.shared.commit(batch)?;
-        if self.shared.config.merge_in_background {
-            self.shared.merge_state.lock().pending = true;
-            self.shared.merge_changed.notify_all();
-        }
+        self.shared.wake_merger();
         Ok(receipt)
     }
 
@@ -287,6 +321,7 @@ impl Index {
 
     /// Waits until the background thread has nothing left to merge.
     pub fn wait_for_merges(&self) {
+        let _hurry = Hurry::new(&self.shared);
         let mut state = self.shared.merge_state.lock();
         while state.pending || state.running {
             self.shared.merge_changed.wait(&mut state);
@@ -295,6 +330,7 @@ impl Index {
 
     /// Merges everything into one segment, dropping what was replaced and deleted.
     pub fn compact(&self) -> Result<(), IndexError> {
+        let _hurry = Hurry::new(&self.shared);
         let _merging = self.shared.merging.lock();
         let view = Arc::clone(&self.shared.current.read());
         let dirty = view.segments.iter().any(|segment| segment.dead.is_some());
@@ -332,6 +368,22 @@ impl Index {
         {
             tracing::error!("the merge thread panicked");
         }
+    }
+}
+
+/// While this lives, merges do not rest.
+struct Hurry<'a>(&'a Shared);
+
+impl<'a> Hurry<'a> {
+    fn new(shared: &'a Shared) -> Self {
+        shared.hurried.fetch_add(1, Ordering::Relaxed);
+        Self(shared)
+    }
+}
+
+impl Drop for Hurry<'_> {
+    fn drop(&mut self) {
+        self.0.hurried.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -407,6 +459,18 @@ fn collapse(batch: &Batch) -> Vec<Collapsed<'_>> {
 }
 
 impl Shared {
+    pub(crate) fn wake_merger(&self) {
+        if self.config.merge_in_background {
+            self.merge_state.lock().pending = true;
+            self.merge_changed.notify_all();
+        }
+    }
+
+    /// True when the text index may have documents of the graph.
+    fn has_text(view: &View, graph: TermId) -> bool {
+        view.segments.iter().any(|part| part.segment.find_graph(graph).is_some_and(|entry| entry.has_text))
+    }
+
     fn wait_while_crowded(&self) {
         if !self.config.merge_in_background {
             return;
@@ -433,23 +497,29 @@ impl Shared {
         let number = writer.manifest.next_segment;
         writer.manifest.next_segment += 1;
         let path = segment_path(&self.directory, number);
+        let before = Arc::clone(&self.current.read());
         let written = (|| {
-            // Text first: its own thread indexes it while this one sorts quads.
-            for graph in graphs.iter().filter(|_| self.config.index_text) {
-                let triples = graph.triples.iter().flat_map(|triples| triples.iter()).map(Triple::as_ref);
-                text.write(graph.graph.as_ref(), graph.replaces, triples, graph.text)?;
-            }
             let mut builder = SegmentBuilder::new(&self.hasher);
-            for graph in graphs.iter().filter(|graph| graph.replaces || !graph.triples.is_empty()) {
-                builder.begin_graph(graph.graph.as_ref(), graph.replaces);
-                for triple in graph.triples.iter().flat_map(|triples| triples.iter()) {
-                    builder.triple(triple.as_ref());
+            for graph in &graphs {
+                let name = graph.graph.as_ref();
+                let triples = || graph.triples.iter().flat_map(|triples| triples.iter()).map(Triple::as_ref);
+                let mut has_text = false;
+                if self.config.index_text {
+                    // Its own thread indexes it while this one goes on with quads.
+                    let id = self.hasher.graph(name);
+                    let replaces_text = graph.replaces && Self::has_text(&before, id);
+                    has_text = text.write((name, id), replaces_text, triples(), graph.text)? > 0;
+                }
+                builder.begin_graph(name, graph.replaces, has_text);
+                for triple in triples() {
+                    builder.triple(triple, name);
                 }
             }
             if builder.is_empty() {
                 return Ok((0, None));
             }
-            let quads = builder.write(&path)?;
+            let compress = builder.rows() as u64 > self.config.small_segment_quads;
+            let quads = builder.write(&path, compress)?;
             Ok((quads, Some(Arc::new(Segment::open(&self.directory, number)?))))
         })();
         let (quads, segment) = match written {
@@ -464,7 +534,7 @@ impl Shared {
             }
         };
         let mut segments: Vec<Arc<Segment>> =
-            self.current.read().segments.iter().map(|view| Arc::clone(&view.segment)).collect();
+            before.segments.iter().map(|view| Arc::clone(&view.segment)).collect();
         segments.extend(segment);
         let swung = text.commit().and_then(|()| self.swing(writer, &segments));
         match swung {
@@ -478,7 +548,7 @@ impl Shared {
     }
 
     /// Makes these segments, and the text as committed last, what the index consists of.
-    fn swing(&self, writer: &mut Writer, segments: &[Arc<Segment>]) -> Result<u64, IndexError> {
+    pub(crate) fn swing(&self, writer: &mut Writer, segments: &[Arc<Segment>]) -> Result<u64, IndexError> {
         let Some(text) = &mut writer.text else {
             return Err(IndexError::Stopped);
         };
@@ -504,150 +574,11 @@ impl Shared {
         text.remove(&retired);
         Ok(generation)
     }
-
-    fn merge_until_stopped(&self) {
-        loop {
-            {
-                let mut state = self.merge_state.lock();
-                state.running = false;
-                self.merge_changed.notify_all();
-                while !state.pending && !self.stop.load(Ordering::Relaxed) {
-                    self.merge_changed.wait(&mut state);
-                }
-                state.pending = false;
-                if self.stop.load(Ordering::Relaxed) {
-                    self.merge_changed.notify_all();
-                    return;
-                }
-                state.running = true;
-            }
-            loop {
-                let _merging = self.merging.lock();
-                let view = Arc::clone(&self.current.read());
-                let Some(run) = pick_run(&view, &self.config) else {
-                    break;
-                };
-                if let Err(error) = self.merge_run(&view, run) {
-                    // Reading and writing go on with more segments than there should be.
-                    tracing::error!(%error, "segments could not be merged");
-                    break;
-                }
-                if self.stop.load(Ordering::Relaxed) {
-                    break;
-                }
-                // Whoever waits because there are too many segments may find them fewer now.
-                drop(self.merge_state.lock());
-                self.merge_changed.notify_all();
-            }
-        }
-    }
-
-    /// Merges segments that are adjacent in age into one that takes their place. The caller holds `merging`.
-    fn merge_run(&self, view: &View, run: Range<usize>) -> Result<(), IndexError> {
-        let inputs: Vec<MergeInput> = view.segments[run.clone()]
-            .iter()
-            .map(|view| MergeInput { segment: Arc::clone(&view.segment), dead: view.dead.clone() })
-            .collect();
-        let number = {
-            let mut writer = self.writer.lock();
-            writer.manifest.next_segment += 1;
-            writer.manifest.next_segment - 1
-        };
-        let path = segment_path(&self.directory, number);
-        let merged = merge(&path, &inputs, run.start == 0, &self.stop).and_then(|finished| {
-            if finished { Segment::open(&self.directory, number).map(Some) } else { Ok(None) }
-        });
-        let merged = match merged {
-            Ok(Some(segment)) => Arc::new(segment),
-            stopped_or_failed => {
-                let _ = fs::remove_file(&path);
-                return stopped_or_failed.map(|_| ());
-            }
-        };
-        {
-            let mut writer = self.writer.lock();
-            // Meanwhile commits may have added segments at the end; the run is still where it was.
-            let mut segments: Vec<Arc<Segment>> =
-                self.current.read().segments.iter().map(|view| Arc::clone(&view.segment)).collect();
-            let is_nothing = merged.quad_count() == 0 && merged.graph_count() == 0;
-            segments.splice(run.clone(), (!is_nothing).then(|| Arc::clone(&merged)));
-            if let Err(error) = self.swing(&mut writer, &segments) {
-                writer.text = None;
-                return Err(error);
-            }
-            if is_nothing {
-                let _ = fs::remove_file(&path);
-            }
-        }
-        for input in &inputs {
-            // Whoever has the file mapped keeps it; what cannot be removed goes when the index is next opened.
-            if let Err(error) = fs::remove_file(input.segment.path()) {
-                tracing::warn!(path = %input.segment.path().display(), %error, "merged segment file stays");
-            }
-        }
-        tracing::debug!(segments = inputs.len(), quads = merged.quad_count(), "segments merged");
-        Ok(())
-    }
-}
-
-/// The run of segments to merge next, if any.
-///
-/// Segments fall into levels by size, each [`IndexConfig::merge_factor`] times the one below. As soon as that many of one
-/// level lie side by side (smaller ones in between come along), they become one of the next. So a quad is
-/// rewritten once per level, and there are never more than a few segments of each. A segment most of which is
-/// superseded is rewritten alone.
-fn pick_run(view: &View, config: &IndexConfig) -> Option<Range<usize>> {
-    let factor = config.merge_factor.max(2);
-    let levels: Vec<u32> = view
-        .segments
-        .iter()
-        .map(|segment| level(segment.live_quads(), config.small_segment_quads, factor as u64))
-        .collect();
-    let terms = |run: &Range<usize>| -> u64 {
-        view.segments[run.clone()].iter().map(|view| u64::from(view.segment.term_count())).sum()
-    };
-    for wanted in 0..=levels.iter().copied().max()? {
-        let mut end = levels.len();
-        while end > 0 {
-            let start = levels[..end].iter().rposition(|level| *level > wanted).map_or(0, |at| at + 1);
-            let run = start..end;
-            let alike = levels[run.clone()].iter().filter(|level| **level == wanted).count();
-            // A segment numbers its terms with 32 bits; what would not fit stays apart.
-            if alike >= factor && terms(&run) < u64::from(u32::MAX) {
-                return Some(run);
-            }
-            end = start.saturating_sub(1);
-        }
-    }
-    view.segments
-        .iter()
-        .position(|segment| {
-            segment.segment.quad_count() > config.small_segment_quads
-                && segment.live_quads() < segment.segment.quad_count() / 2
-        })
-        .map(|index| index..index + 1)
-}
-
-fn level(quads: u64, small: u64, factor: u64) -> u32 {
-    let mut level = 0;
-    let mut bound = small.max(1);
-    while quads > bound {
-        bound = bound.saturating_mul(factor);
-        level += 1;
-    }
-    level
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn levels_grow_by_the_factor() {
-        for (quads, expected) in [(0, 0), (10, 0), (11, 1), (40, 1), (41, 2), (160, 2), (u64::MAX, 31)] {
-            assert_eq!(level(quads, 10, 4), expected, "{quads}");
-        }
-    }
 
     #[test]
     fn a_later_replace_undoes_what_came_before_it() {

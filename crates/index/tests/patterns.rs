@@ -189,10 +189,13 @@ proptest! {
 
     #[test]
     fn patterns_agree_with_a_plain_filter(
-        batches in proptest::collection::vec(proptest::collection::vec(any_write(), 1..5), 1..7)
+        batches in proptest::collection::vec(proptest::collection::vec(any_write(), 1..5), 1..7),
+        sorted in any::<bool>(),
     ) {
         let directory = tempfile::tempdir().unwrap();
-        let config = IndexConfig { merge_in_background: false, ..IndexConfig::default() };
+        // Merges that sort in memory and merges that stream must come to the same.
+        let merge_memory_bytes = if sorted { 1 << 20 } else { 0 };
+        let config = IndexConfig { merge_in_background: false, merge_memory_bytes, ..IndexConfig::default() };
         let index = Index::open(directory.path(), config).unwrap();
         let reader = IndexReader::open(directory.path()).unwrap();
         let mut model = Model::default();
@@ -263,9 +266,14 @@ fn background_merges_change_nothing_but_the_number_of_segments() {
 
 #[test]
 fn segments_of_many_blocks() {
-    // More rows than a block holds, more terms than fit a linear search, in more than one segment.
+    for merge_memory_bytes in [0, 1 << 20] {
+        many_blocks(IndexConfig { merge_in_background: false, merge_memory_bytes, ..IndexConfig::default() });
+    }
+}
+
+/// More rows than a block holds, more terms than fit a linear search, in more than one segment.
+fn many_blocks(config: IndexConfig) {
     let directory = tempfile::tempdir().unwrap();
-    let config = IndexConfig { merge_in_background: false, ..IndexConfig::default() };
     let index = Index::open(directory.path(), config).unwrap();
     let quad = |page: u32, number: u32| {
         Triple::new(

@@ -51,6 +51,12 @@ impl BlankScope {
         name
     }
 
+    /// The scope's name for a node whose label means the same wherever it appears in the scope. Needs no memory of it, so this is
+    /// for files with more nodes than memory; a scope uses either this or [`rename`](Self::rename).
+    pub fn named(&self, label: &str) -> BlankNode {
+        BlankNode::new_unchecked(format!("b{:016x}l{label}", self.scope))
+    }
+
     /// The quad with its blank nodes renamed.
     pub fn rename_quad(&mut self, mut quad: Quad) -> Quad {
         if let NamedOrBlankNode::BlankNode(node) = &quad.subject {

@@ -1,6 +1,8 @@
 //! One file per subcommand.
 
+pub mod backup;
 pub mod bench;
+pub mod check;
 pub mod crawl;
 pub mod demo;
 pub mod detect;

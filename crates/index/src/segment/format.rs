@@ -6,7 +6,7 @@
 //! a file that was not finished has no magic.
 
 use std::fs::File;
-use std::io::{self, BufWriter, Seek, SeekFrom, Write};
+use std::io::{self, Seek, SeekFrom, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,7 @@ use crate::order::Order;
 pub(crate) const MAGIC: [u8; 8] = *b"WLOOMSEG";
 
 /// Raised whenever a reader of the old layout could misread the new one.
-pub(crate) const FORMAT_VERSION: u32 = 1;
+pub(crate) const FORMAT_VERSION: u32 = 2;
 
 /// Terms that are compressed together. Fewer make reading one term cheaper, more make the file smaller.
 pub(crate) const TERMS_PER_BLOCK: usize = 32;
@@ -24,11 +24,22 @@ pub(crate) const TERMS_PER_BLOCK: usize = 32;
 /// Bytes of one entry in the sparse index of an order: the block's first row and where it starts.
 pub(crate) const BLOCK_ENTRY_BYTES: usize = 24;
 
-/// Bytes of one entry in the list of graphs: id, then the quad count with [`REPLACES`] as its top bit.
-pub(crate) const GRAPH_ENTRY_BYTES: usize = 24;
+/// Bytes of one entry in the list of graphs: id, the quad count with [`REPLACES`] and [`HAS_TEXT`] as its top bits, the
+/// local number of the name (or [`NO_LOCAL`]), and four that are zero.
+pub(crate) const GRAPH_ENTRY_BYTES: usize = 32;
 
 /// Set when the segment's version of a graph supersedes older ones.
 pub(crate) const REPLACES: u64 = 1 << 63;
+
+/// Set when the text index has documents of the segment's version of a graph.
+pub(crate) const HAS_TEXT: u64 = 1 << 62;
+
+/// The local number of a graph without quads, whose name is no term of the segment.
+pub(crate) const NO_LOCAL: u32 = u32::MAX;
+
+/// Bytes of one entry in the list of predicates: local number, distinct subjects, distinct objects, zero (each four bytes),
+/// and the quad count.
+pub(crate) const PREDICATE_ENTRY_BYTES: usize = 24;
 
 /// The parts of a segment file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,15 +50,18 @@ pub(crate) enum Section {
     TermTexts,
     /// Where each block of texts starts, and where the last one ends.
     TermOffsets,
-    /// Packed rows of one order.
+    /// Packed rows of one order. Predicates and graphs are numbered by their places in their lists, which takes fewer bits
+    /// than local numbers do; subjects and objects by local number.
     Rows(Order),
     /// First row and start of each block of one order.
     Blocks(Order),
     /// Names of graphs, sorted, with flags and counts.
     Graphs,
+    /// The predicates, sorted, with statistics.
+    Predicates,
 }
 
-pub(crate) const SECTION_COUNT: usize = 16;
+pub(crate) const SECTION_COUNT: usize = 17;
 const FIXED_BYTES: usize = 40;
 const TABLE_ENTRY_BYTES: usize = 24;
 pub(crate) const HEADER_BYTES: usize = FIXED_BYTES + SECTION_COUNT * TABLE_ENTRY_BYTES + 8;
@@ -71,6 +85,7 @@ impl Section {
         Self::Blocks(Order::Cpos),
         Self::Blocks(Order::Cosp),
         Self::Graphs,
+        Self::Predicates,
     ];
 
     pub(crate) fn index(self) -> usize {
@@ -81,6 +96,7 @@ impl Section {
             Self::Rows(order) => 3 + order as usize,
             Self::Blocks(order) => 9 + order as usize,
             Self::Graphs => 15,
+            Self::Predicates => 16,
         }
     }
 }
@@ -177,10 +193,18 @@ impl Header {
     }
 }
 
+/// Bytes that are gathered before they are written and added to the checksum.
+const BUFFER_BYTES: usize = 1 << 17;
+
 /// Writes the sections of one segment file, one after the other.
 pub(crate) struct SegmentFile {
     path: PathBuf,
-    out: BufWriter<File>,
+    file: File,
+    /// Not written yet.
+    buffer: Vec<u8>,
+    /// How much of the buffer is in the checksum of the open section.
+    hashed: usize,
+    /// Where the buffer begins in the file.
     position: u64,
     sections: [SectionEntry; SECTION_COUNT],
     open: Option<(Section, u64, crc32fast::Hasher)>,
@@ -190,61 +214,78 @@ impl SegmentFile {
     /// Starts the file; an unfinished one of the same name is overwritten.
     pub(crate) fn create(path: &Path) -> Result<Self, IndexError> {
         let file = File::create(path).map_err(IndexError::io("create", path))?;
-        let mut segment_file = Self {
+        let mut buffer = Vec::with_capacity(BUFFER_BYTES + (BUFFER_BYTES >> 2));
+        buffer.resize(HEADER_BYTES, 0);
+        Ok(Self {
             path: path.to_owned(),
-            out: BufWriter::with_capacity(1 << 17, file),
+            file,
+            hashed: buffer.len(),
+            buffer,
             position: 0,
             sections: [SectionEntry::default(); SECTION_COUNT],
             open: None,
-        };
-        segment_file.write_raw(&[0; HEADER_BYTES])?;
-        Ok(segment_file)
+        })
     }
 
-    fn write_raw(&mut self, bytes: &[u8]) -> Result<(), IndexError> {
-        self.out.write_all(bytes).map_err(IndexError::io("write", &self.path))?;
-        self.position += bytes.len() as u64;
+    fn end_of_file(&self) -> u64 {
+        self.position + self.buffer.len() as u64
+    }
+
+    /// Brings the checksum of the open section up to date.
+    fn hash(&mut self) {
+        if let Some((_, _, hasher)) = &mut self.open {
+            hasher.update(&self.buffer[self.hashed..]);
+        }
+        self.hashed = self.buffer.len();
+    }
+
+    fn flush(&mut self) -> Result<(), IndexError> {
+        self.hash();
+        self.file.write_all(&self.buffer).map_err(IndexError::io("write", &self.path))?;
+        self.position += self.buffer.len() as u64;
+        self.buffer.clear();
+        self.hashed = 0;
         Ok(())
     }
 
     /// Starts a section; the one before is finished by it.
     pub(crate) fn begin(&mut self, section: Section) -> Result<(), IndexError> {
         self.end();
-        let misaligned = (self.position % 8) as usize;
+        let misaligned = (self.end_of_file() % 8) as usize;
         if misaligned > 0 {
-            self.write_raw(&[0; 8][misaligned..])?;
+            self.buffer.extend_from_slice(&[0; 8][misaligned..]);
         }
-        self.open = Some((section, self.position, crc32fast::Hasher::new()));
+        self.hashed = self.buffer.len();
+        self.open = Some((section, self.end_of_file(), crc32fast::Hasher::new()));
         Ok(())
     }
 
     /// Appends to the section begun last.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<(), IndexError> {
-        if let Some((_, _, hasher)) = &mut self.open {
-            hasher.update(bytes);
-        }
-        self.write_raw(bytes)
+        self.buffer.extend_from_slice(bytes);
+        if self.buffer.len() >= BUFFER_BYTES { self.flush() } else { Ok(()) }
     }
 
     fn end(&mut self) {
+        self.hash();
         if let Some((section, offset, hasher)) = self.open.take() {
             self.sections[section.index()] =
-                SectionEntry { offset, length: self.position - offset, checksum: hasher.finalize() };
+                SectionEntry { offset, length: self.end_of_file() - offset, checksum: hasher.finalize() };
         }
     }
 
     /// Writes the header and makes the file durable (the directory entry is the caller's). Returns its length.
     pub(crate) fn finish(mut self, quads: u64, terms: u64) -> Result<u64, IndexError> {
         self.end();
-        let header = Header { quads, terms, file_bytes: self.position, sections: self.sections };
+        let header = Header { quads, terms, file_bytes: self.end_of_file(), sections: self.sections };
+        self.flush()?;
         let bytes = header.to_bytes();
-        let finish = |out: &mut BufWriter<File>| -> io::Result<()> {
-            out.seek(SeekFrom::Start(0))?;
-            out.write_all(&bytes)?;
-            out.flush()?;
-            out.get_ref().sync_all()
+        let finish = |file: &mut File| -> io::Result<()> {
+            file.seek(SeekFrom::Start(0))?;
+            file.write_all(&bytes)?;
+            file.sync_all()
         };
-        finish(&mut self.out).map_err(IndexError::io("write", &self.path))?;
+        finish(&mut self.file).map_err(IndexError::io("write", &self.path))?;
         Ok(header.file_bytes)
     }
 }

@@ -14,12 +14,12 @@ use memmap2::Mmap;
 use oxrdf::Term;
 
 use super::format::{
-    BLOCK_ENTRY_BYTES, GRAPH_ENTRY_BYTES, Header, REPLACES, SECTION_COUNT, Section, SectionEntry,
-    TERMS_PER_BLOCK,
+    BLOCK_ENTRY_BYTES, GRAPH_ENTRY_BYTES, HAS_TEXT, Header, NO_LOCAL, PREDICATE_ENTRY_BYTES, REPLACES,
+    SECTION_COUNT, Section, SectionEntry, TERMS_PER_BLOCK,
 };
-use super::pack::{BLOCK_ROWS, Block, Row};
+use super::pack::{BLOCK_ROWS, Block, ColumnValues, Row};
 use crate::error::IndexError;
-use crate::order::Order;
+use crate::order::{GRAPH, Order, PREDICATE};
 use crate::term::{self, TermId, TermKind};
 
 /// Sections up to this size have their checksum verified when the segment is opened.
@@ -34,7 +34,28 @@ pub(crate) struct GraphEntry {
     pub(crate) id: TermId,
     /// Supersedes the graph in older segments.
     pub(crate) replaces: bool,
+    /// The text index has documents of this version of the graph.
+    pub(crate) has_text: bool,
     pub(crate) quads: u64,
+    /// The local number of its name; [`NO_LOCAL`] when it has no quads.
+    pub(crate) local: u32,
+}
+
+/// A predicate as one segment knows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct PredicateEntry {
+    pub(crate) local: u32,
+    /// Distinct subjects.
+    pub(crate) subjects: u32,
+    /// Distinct objects.
+    pub(crate) objects: u32,
+    pub(crate) quads: u64,
+}
+
+impl PredicateEntry {
+    pub(crate) fn new(local: u32) -> Self {
+        Self { local, subjects: 0, objects: 0, quads: 0 }
+    }
 }
 
 /// One segment file, mapped.
@@ -46,6 +67,10 @@ pub(crate) struct Segment {
     header: Header,
     /// Local numbers at which each kind of term begins; the last entry is the number of terms.
     tag_starts: [u32; 17],
+    /// The same for places in the list of graphs.
+    graph_tag_starts: [usize; 17],
+    /// Local numbers of the predicates, in order.
+    predicates: Vec<u32>,
 }
 
 impl Segment {
@@ -61,7 +86,15 @@ impl Segment {
         // removed, which leaves the mapping intact.
         let map = unsafe { Mmap::map(&file) }.map_err(IndexError::io("map", &path))?;
         let header = Header::parse(&path, &map)?;
-        let mut segment = Self { number, path, map, header, tag_starts: [0; 17] };
+        let mut segment = Self {
+            number,
+            path,
+            map,
+            header,
+            tag_starts: [0; 17],
+            graph_tag_starts: [0; 17],
+            predicates: Vec::new(),
+        };
         segment.check_shape()?;
         for section in Section::ALL {
             if segment.entry(section).length <= VERIFY_ON_OPEN_BYTES_MAX {
@@ -74,6 +107,15 @@ impl Segment {
             } else {
                 segment.lower_bound(0, segment.term_count(), TermId::first_of_tag(tag))
             };
+            segment.graph_tag_starts[usize::from(tag)] = if tag == 16 {
+                segment.graph_count()
+            } else {
+                segment.graph_lower_bound(0, segment.graph_count(), TermId::first_of_tag(tag))
+            };
+        }
+        segment.predicates = segment.predicate_entries().map(|predicate| predicate.local).collect();
+        if !segment.predicates.is_sorted_by(|left, right| left < right) {
+            return Err(segment.damaged("its predicates are out of order"));
         }
         Ok(segment)
     }
@@ -86,7 +128,8 @@ impl Segment {
         let mut fits = terms < u64::from(u32::MAX)
             && self.entry(Section::TermIds).length == terms * 16
             && self.entry(Section::TermOffsets).length == (text_blocks + 1) * 8
-            && self.entry(Section::Graphs).length.is_multiple_of(GRAPH_ENTRY_BYTES as u64);
+            && self.entry(Section::Graphs).length.is_multiple_of(GRAPH_ENTRY_BYTES as u64)
+            && self.entry(Section::Predicates).length.is_multiple_of(PREDICATE_ENTRY_BYTES as u64);
         for order in Order::ALL {
             fits &= self.entry(Section::Blocks(order)).length == blocks * BLOCK_ENTRY_BYTES as u64;
         }
@@ -261,13 +304,29 @@ impl Segment {
     pub(crate) fn graph(&self, index: usize) -> Option<GraphEntry> {
         let at = index * GRAPH_ENTRY_BYTES;
         let bytes = self.section(Section::Graphs).get(at..at + GRAPH_ENTRY_BYTES)?;
-        let (id, count) = bytes.split_first_chunk::<16>()?;
-        let count = u64::from_le_bytes(count.try_into().ok()?);
+        let (id, rest) = bytes.split_first_chunk::<16>()?;
+        let (count, rest) = rest.split_first_chunk::<8>()?;
+        let count = u64::from_le_bytes(*count);
         Some(GraphEntry {
             id: TermId::from_bits(u128::from_le_bytes(*id)),
             replaces: count & REPLACES != 0,
-            quads: count & !REPLACES,
+            has_text: count & HAS_TEXT != 0,
+            quads: count & !(REPLACES | HAS_TEXT),
+            local: u32::from_le_bytes(*rest.first_chunk()?),
         })
+    }
+
+    fn graph_id(&self, index: usize) -> TermId {
+        let at = index * GRAPH_ENTRY_BYTES;
+        let id = self.section(Section::Graphs).get(at..).and_then(|bytes| bytes.first_chunk());
+        TermId::from_bits(id.map_or(u128::MAX, |id| u128::from_le_bytes(*id)))
+    }
+
+    /// The local number of the name of the graph at a place; one that no term has when there is no such graph.
+    fn graph_local(&self, index: u32) -> u32 {
+        let at = index as usize * GRAPH_ENTRY_BYTES + 24;
+        let local = self.section(Section::Graphs).get(at..).and_then(|bytes| bytes.first_chunk());
+        local.map_or(NO_LOCAL, |local| u32::from_le_bytes(*local))
     }
 
     /// All graphs, sorted by id.
@@ -275,19 +334,49 @@ impl Segment {
         (0..self.graph_count()).filter_map(|index| self.graph(index))
     }
 
-    /// The graph of that name, if the segment mentions it.
-    pub(crate) fn find_graph(&self, id: TermId) -> Option<GraphEntry> {
-        let (mut low, mut high) = (0, self.graph_count());
+    fn graph_lower_bound(&self, mut low: usize, mut high: usize, id: TermId) -> usize {
         while low < high {
             let middle = low + (high - low) / 2;
-            let entry = self.graph(middle)?;
-            match entry.id.cmp(&id) {
-                Ordering::Less => low = middle + 1,
-                Ordering::Greater => high = middle,
-                Ordering::Equal => return Some(entry),
+            if self.graph_id(middle) < id {
+                low = middle + 1;
+            } else {
+                high = middle;
             }
         }
-        None
+        low
+    }
+
+    /// The place of the first graph whose id is not smaller.
+    fn graph_place(&self, id: TermId) -> usize {
+        let tag = usize::from(id.tag());
+        let (low, high) = (self.graph_tag_starts[tag], self.graph_tag_starts[tag + 1]);
+        // As with terms, an id says about where it is.
+        let guess = low + (((id.payload() >> 64) * (high - low) as u128) >> 60) as usize;
+        let reach = 4 + (high - low).isqrt();
+        let (from, to) = (guess.saturating_sub(reach).max(low), (guess + reach).min(high));
+        let place = self.graph_lower_bound(from, to, id);
+        let is_right = (place > from || from == low) && (place < to || to == high);
+        if is_right { place } else { self.graph_lower_bound(low, high, id) }
+    }
+
+    /// The graph of that name, if the segment mentions it.
+    pub(crate) fn find_graph(&self, id: TermId) -> Option<GraphEntry> {
+        self.graph(self.graph_place(id)).filter(|graph| graph.id == id)
+    }
+
+    /// The predicates with what is known of them, sorted by local number.
+    pub(crate) fn predicate_entries(&self) -> impl Iterator<Item = PredicateEntry> + '_ {
+        self.section(Section::Predicates).chunks_exact(PREDICATE_ENTRY_BYTES).map(|bytes| {
+            let number = |at: usize| {
+                bytes.get(at..).and_then(|bytes| bytes.first_chunk()).map_or(0, |n| u32::from_le_bytes(*n))
+            };
+            PredicateEntry {
+                local: number(0),
+                subjects: number(4),
+                objects: number(8),
+                quads: u64::from(number(16)) | u64::from(number(20)) << 32,
+            }
+        })
     }
 
     fn block_count(&self, order: Order) -> usize {
@@ -312,12 +401,41 @@ impl Segment {
             })
     }
 
-    /// The position of the first row that is not smaller than the prefix.
+    /// The prefix as the rows of an order have it, and how much of it counts: behind a number that does not occur, the rest
+    /// says nothing about where the first larger row is.
+    fn stored_prefix(&self, order: Order, prefix: &[u32]) -> (Row, usize) {
+        let mut stored = [0; 4];
+        for (place, (&local, part)) in prefix.iter().zip(order.columns()).enumerate() {
+            let (number, exact) = match part {
+                PREDICATE => {
+                    let at = self.predicates.partition_point(|predicate| *predicate < local);
+                    (at, self.predicates.get(at) == Some(&local))
+                }
+                GRAPH => match self.term_id(local) {
+                    Some(id) => {
+                        let at = self.graph_place(id);
+                        (at, self.graph_id(at) == id)
+                    }
+                    None => (self.graph_count(), false),
+                },
+                _ => (local as usize, true),
+            };
+            stored[place] = number as u32;
+            if !exact {
+                return (stored, place + 1);
+            }
+        }
+        (stored, prefix.len())
+    }
+
+    /// The position of the first row that is not smaller than the prefix, which is made of local numbers.
     pub(crate) fn seek(&self, order: Order, prefix: &[u32]) -> Result<Position, IndexError> {
         let blocks = self.block_count(order);
         if prefix.is_empty() || blocks == 0 {
-            return Ok(Position { block_index: 0, row: 0, block: None });
+            return Ok(Position::at(0, 0, None));
         }
+        let (stored, length) = self.stored_prefix(order, prefix);
+        let prefix = &stored[..length];
         // The last block that begins before the prefix may hold its first row; if not, the next one does.
         let (mut low, mut high) = (0, blocks);
         while low < high {
@@ -331,9 +449,7 @@ impl Segment {
                 high = middle;
             }
         }
-        let Some(block_index) = low.checked_sub(1) else {
-            return Ok(Position { block_index: 0, row: 0, block: None });
-        };
+        let block_index = low.saturating_sub(1);
         let block = self.open_block(order, block_index)?;
         let bytes = self.section(Section::Rows(order));
         let (mut low, mut high) = (0, block.rows());
@@ -345,13 +461,96 @@ impl Segment {
                 high = middle;
             }
         }
-        Ok(Position { block_index, row: low, block: Some(block) })
+        Ok(Position::at(block_index, low, Some(block)))
     }
 
-    /// The row at the position, which moves on; nothing at the end.
+    /// The numbers of the rows that begin with the prefix. Two searches; no row is read through.
+    pub(crate) fn rows_with_prefix(&self, order: Order, prefix: &[u32]) -> Result<Range<u64>, IndexError> {
+        let start = self.seek(order, prefix)?.row_number();
+        let mut after = prefix.to_vec();
+        let end = match after.last_mut().and_then(|last| last.checked_add(1).map(|next| *last = next)) {
+            Some(()) => self.seek(order, &after)?.row_number(),
+            None => self.header.quads,
+        };
+        Ok(start..end.max(start))
+    }
+
+    /// The row of a number, as local numbers.
+    pub(crate) fn row_at(&self, order: Order, number: u64) -> Result<Option<Row>, IndexError> {
+        if number >= self.header.quads {
+            return Ok(None);
+        }
+        let (block, row) = ((number / BLOCK_ROWS as u64) as usize, (number % BLOCK_ROWS as u64) as usize);
+        let block = self.open_block(order, block)?;
+        let mut row = block.row(self.section(Section::Rows(order)), row);
+        for (number, part) in row.iter_mut().zip(order.columns()) {
+            *number = self.local_of(part, *number);
+        }
+        Ok(Some(row))
+    }
+
+    /// The first block that does not begin with the row that the index of the order says; nothing when all do.
+    pub(crate) fn misplaced_block(&self, order: Order) -> Result<Option<usize>, IndexError> {
+        for index in 0..self.block_count(order) {
+            let block = self.open_block(order, index)?;
+            let first = block.row(self.section(Section::Rows(order)), 0);
+            if self.block_entry(order, index).is_none_or(|(row, _)| row != first) {
+                return Ok(Some(index));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Unpacks a block: its rows, with predicates and graphs as places in their lists. False behind the last.
+    pub(crate) fn unpack_block(
+        &self,
+        order: Order,
+        block_index: usize,
+        unpacked: &mut Unpacked,
+    ) -> Result<bool, IndexError> {
+        unpacked.rows = 0;
+        if block_index >= self.block_count(order) {
+            return Ok(false);
+        }
+        let block = self.open_block(order, block_index)?;
+        self.unpack(order, &block, unpacked);
+        Ok(true)
+    }
+
+    fn unpack(&self, order: Order, block: &Block, unpacked: &mut Unpacked) {
+        let bytes = self.section(Section::Rows(order));
+        for (column, values) in unpacked.columns.iter_mut().enumerate() {
+            block.column(bytes, column, values);
+        }
+        unpacked.rows = block.rows();
+    }
+
+    /// The local number of a number in a column.
+    fn local_of(&self, part: usize, number: u32) -> u32 {
+        match part {
+            PREDICATE => self.predicates.get(number as usize).copied().unwrap_or(NO_LOCAL),
+            GRAPH => self.graph_local(number),
+            _ => number,
+        }
+    }
+
+    /// The row at the position as local numbers; the position moves on. Nothing at the end.
+    #[inline]
     pub(crate) fn next_row(&self, order: Order, position: &mut Position) -> Result<Option<Row>, IndexError> {
-        let block = match position.block {
-            Some(block) if position.row < block.rows() => block,
+        if let Some(unpacked) = &position.unpacked
+            && position.row < unpacked.rows
+        {
+            let row = [0, 1, 2, 3].map(|column: usize| unpacked.columns[column][position.row % BLOCK_ROWS]);
+            position.row += 1;
+            return Ok(Some(row));
+        }
+        self.next_row_slowly(order, position)
+    }
+
+    /// At the end of an unpacked block, and for the first rows behind a seek: whoever looks a thing up seldom wants more.
+    fn next_row_slowly(&self, order: Order, position: &mut Position) -> Result<Option<Row>, IndexError> {
+        let is_new = match &position.block {
+            Some(block) if position.row < block.rows() => false,
             current => {
                 if current.is_some() {
                     position.block_index += 1;
@@ -359,25 +558,82 @@ impl Segment {
                 }
                 if position.block_index >= self.block_count(order) {
                     position.block = None;
+                    position.unpacked = None;
                     return Ok(None);
                 }
-                let block = self.open_block(order, position.block_index)?;
-                position.block = Some(block);
-                block
+                position.block = Some(self.open_block(order, position.block_index)?);
+                true
             }
         };
-        let row = block.row(self.section(Section::Rows(order)), position.row);
+        let Some(block) = position.block else {
+            return Ok(None);
+        };
+        position.single_rows += 1;
+        if position.single_rows <= SINGLE_ROWS_MAX {
+            let mut row = block.row(self.section(Section::Rows(order)), position.row);
+            for (number, part) in row.iter_mut().zip(order.columns()) {
+                *number = self.local_of(part, *number);
+            }
+            position.row += 1;
+            return Ok(Some(row));
+        }
+        let unpacked = position.unpacked.get_or_insert_default();
+        debug_assert!(is_new || unpacked.rows == 0, "an unpacked block is not unpacked again");
+        self.unpack(order, &block, unpacked);
+        for (part, values) in order.columns().into_iter().zip(unpacked.columns.iter_mut()) {
+            if part == PREDICATE || part == GRAPH {
+                let mut last = (u32::MAX, NO_LOCAL);
+                for value in &mut values[..unpacked.rows] {
+                    if last.0 != *value {
+                        last = (*value, self.local_of(part, *value));
+                    }
+                    *value = last.1;
+                }
+            }
+        }
+        let row = [0, 1, 2, 3].map(|column: usize| unpacked.columns[column][position.row % BLOCK_ROWS]);
         position.row += 1;
         Ok(Some(row))
     }
 }
 
+/// Rows that are read one by one before a whole block is unpacked.
+const SINGLE_ROWS_MAX: u32 = 6;
+
 /// A place between two rows of an order.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Position {
     block_index: usize,
     row: usize,
     block: Option<Block>,
+    /// Rows read one by one so far.
+    single_rows: u32,
+    /// The block, as local numbers, once it is read as a whole.
+    unpacked: Option<Box<Unpacked>>,
+}
+
+impl Position {
+    fn at(block_index: usize, row: usize, block: Option<Block>) -> Self {
+        Self { block_index, row, block, single_rows: 0, unpacked: None }
+    }
+
+    /// How many rows are before it.
+    fn row_number(&self) -> u64 {
+        (self.block_index * BLOCK_ROWS + self.row) as u64
+    }
+}
+
+/// The rows of one block, column by column, in the order of the key.
+#[derive(Debug, Clone)]
+pub(crate) struct Unpacked {
+    pub(crate) rows: usize,
+    pub(crate) columns: [ColumnValues; 4],
+}
+
+impl Default for Unpacked {
+    fn default() -> Self {
+        Self { rows: 0, columns: [[0; BLOCK_ROWS]; 4] }
+    }
 }
 
 /// The texts in one decompressed block, in order of local number. Inline terms have an empty one.

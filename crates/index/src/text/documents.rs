@@ -1,0 +1,300 @@
+//! What the text index keeps of a graph: its documents.
+//!
+//! In: the triples of a graph and the words of its page. Out: a document for each subject that has literals, one for the page
+//! itself, and one for all its plain links together: a page has few things and many links, and a document each for
+//! the two words of a link would cost more than everything else on the page. Which link a search meant is found out when one is
+//! found: its words are kept beside it.
+
+use std::collections::{HashMap, HashSet};
+
+use oxrdf::{GraphNameRef, NamedOrBlankNodeRef, TermRef, TripleRef};
+use tantivy::schema::TantivyDocument;
+use webloom_model::PageText;
+use webloom_model::vocab::rdf;
+
+use super::{Fields, floor_boundary};
+
+/// Most bytes of text kept for one subject of one page.
+const BODY_BYTES_MAX: usize = 32 * 1024;
+/// Most bytes of a label.
+const LABEL_BYTES_MAX: usize = 512;
+/// Most types kept for one subject of one page.
+const TYPES_MAX: usize = 16;
+/// Most links in one document. A page with more has several.
+const LINKS_MAX: usize = 64;
+const RDFS_LABEL: &str = "http://www.w3.org/2000/01/rdf-schema#label";
+
+/// What names a thing, best first.
+pub(super) const LABEL_PREDICATES: [&str; 13] = [
+    "http://www.w3.org/2000/01/rdf-schema#label",
+    "http://www.w3.org/2004/02/skos/core#prefLabel",
+    "http://schema.org/name",
+    "https://schema.org/name",
+    "http://xmlns.com/foaf/0.1/name",
+    "http://purl.org/dc/terms/title",
+    "http://purl.org/dc/elements/1.1/title",
+    "http://purl.org/rss/1.0/title",
+    "http://ogp.me/ns#title",
+    "http://schema.org/headline",
+    "https://schema.org/headline",
+    "http://www.w3.org/2006/vcard/ns#fn",
+    "http://usefulinc.com/ns/doap#name",
+];
+
+/// One document of a graph.
+#[derive(Debug)]
+pub(super) enum Document<'a> {
+    /// A subject and what is said of it.
+    Subject(SubjectText<'a>),
+    /// Targets of links and their words.
+    Links(Vec<(&'a str, String)>),
+}
+
+impl Document<'_> {
+    pub(super) fn into_tantivy(self, fields: Fields) -> TantivyDocument {
+        match self {
+            Self::Subject(subject) => subject.into_tantivy(fields),
+            Self::Links(links) => {
+                let mut document = TantivyDocument::new();
+                let mut targets = String::new();
+                for (target, words) in links {
+                    document.add_text(fields.label, words);
+                    targets.push_str(target);
+                    targets.push('\n');
+                }
+                document.add_text(fields.links, targets);
+                document
+            }
+        }
+    }
+}
+
+/// One subject of one graph, in words. The label is not repeated in the body: both are searched.
+#[derive(Debug)]
+pub(super) struct SubjectText<'a> {
+    subject: NamedOrBlankNodeRef<'a>,
+    label: Option<(usize, &'a str)>,
+    types: Vec<&'a str>,
+    body: String,
+    /// Nothing is said of it but `rdfs:label`s.
+    only_named: bool,
+}
+
+impl SubjectText<'_> {
+    fn push(&mut self, text: &str) {
+        if self.body.len() >= BODY_BYTES_MAX || text.is_empty() {
+            return;
+        }
+        if !self.body.is_empty() {
+            self.body.push('\n');
+        }
+        self.body.push_str(text);
+        let end = floor_boundary(&self.body, BODY_BYTES_MAX);
+        self.body.truncate(end);
+    }
+
+    fn into_tantivy(self, fields: Fields) -> TantivyDocument {
+        let mut document = TantivyDocument::new();
+        match self.subject {
+            NamedOrBlankNodeRef::NamedNode(node) => document.add_text(fields.subject, node.as_str()),
+            NamedOrBlankNodeRef::BlankNode(node) => document.add_text(fields.subject, node.to_string()),
+        }
+        if let Some((_, label)) = self.label {
+            document.add_text(fields.label, &label[..floor_boundary(label, LABEL_BYTES_MAX)]);
+        }
+        for class in self.types {
+            document.add_text(fields.types, class);
+        }
+        if !self.body.is_empty() {
+            document.add_text(fields.body, &self.body);
+        }
+        document
+    }
+}
+
+/// The documents of a graph: subjects in order of appearance, then links.
+pub(super) fn documents<'a>(
+    graph: GraphNameRef<'a>,
+    triples: impl Iterator<Item = TripleRef<'a>>,
+    page: Option<&'a PageText>,
+) -> Vec<Document<'a>> {
+    let page_subject = match graph {
+        GraphNameRef::NamedNode(node) => Some(NamedOrBlankNodeRef::from(node)),
+        GraphNameRef::BlankNode(node) => Some(node.into()),
+        GraphNameRef::DefaultGraph => None,
+    };
+    let mut subjects: Vec<SubjectText<'a>> = Vec::new();
+    let mut places: HashMap<NamedOrBlankNodeRef<'a>, usize> = HashMap::new();
+    let mut last: Option<(NamedOrBlankNodeRef<'a>, usize)> = None;
+    let mut at = |subjects: &mut Vec<SubjectText<'a>>, subject| {
+        if let Some((known, place)) = last
+            && known == subject
+        {
+            return place;
+        }
+        let place = *places.entry(subject).or_insert_with(|| {
+            subjects.push(SubjectText {
+                subject,
+                label: None,
+                types: Vec::new(),
+                body: String::new(),
+                only_named: true,
+            });
+            subjects.len() - 1
+        });
+        last = Some((subject, place));
+        place
+    };
+    let mut linked: HashSet<&'a str> = HashSet::new();
+    for triple in triples {
+        match triple.object {
+            TermRef::Literal(literal) => {
+                let place = at(&mut subjects, triple.subject);
+                let text = &mut subjects[place];
+                let predicate = triple.predicate.as_str();
+                let rank = LABEL_PREDICATES.iter().position(|label| *label == predicate);
+                if let Some(rank) = rank
+                    && text.label.is_none_or(|(best, _)| rank < best)
+                {
+                    // A name that turns out not to be the best is text like any other.
+                    if let Some((_, second)) = text.label.replace((rank, literal.value())) {
+                        text.push(second);
+                    }
+                }
+                text.only_named &= predicate == RDFS_LABEL;
+                if text.label.is_none_or(|(_, label)| label != literal.value()) {
+                    text.push(literal.value());
+                }
+            }
+            TermRef::NamedNode(object) => {
+                if triple.predicate == rdf::TYPE {
+                    let place = at(&mut subjects, triple.subject);
+                    let types = &mut subjects[place].types;
+                    if types.len() < TYPES_MAX && !types.contains(&object.as_str()) {
+                        types.push(object.as_str());
+                    }
+                } else if Some(triple.subject) == page_subject {
+                    linked.insert(object.as_str());
+                }
+            }
+            TermRef::BlankNode(_) => {}
+        }
+    }
+    if let (Some(page), Some(subject)) = (page, page_subject)
+        && (page.title.is_some() || !page.body.is_empty())
+    {
+        let place = at(&mut subjects, subject);
+        let text = &mut subjects[place];
+        text.only_named = false;
+        if let Some(title) = &page.title {
+            if text.label.is_none() {
+                text.label = Some((LABEL_PREDICATES.len(), title));
+            } else if text.label.is_some_and(|(_, label)| label != title)
+                && !text.body.contains(title.as_str())
+            {
+                text.push(title);
+            }
+        }
+        text.push(&page.body);
+    }
+    let mut documents = Vec::new();
+    let mut links: Vec<(&'a str, String)> = Vec::new();
+    for subject in subjects {
+        if subject.body.is_empty() && subject.label.is_none_or(|(_, label)| label.is_empty()) {
+            continue;
+        }
+        match subject.subject {
+            NamedOrBlankNodeRef::NamedNode(node) if subject.is_link(node.as_str(), &linked) => {
+                links.push((node.as_str(), subject.words()));
+            }
+            _ => documents.push(Document::Subject(subject)),
+        }
+    }
+    while !links.is_empty() {
+        let rest = links.split_off(links.len().min(LINKS_MAX));
+        documents.push(Document::Links(std::mem::replace(&mut links, rest)));
+    }
+    documents
+}
+
+impl SubjectText<'_> {
+    /// All its words.
+    fn words(&self) -> String {
+        let label = self.label.map_or("", |(_, label)| label);
+        if self.body.is_empty() { label.to_owned() } else { format!("{label} {}", self.body) }
+    }
+
+    /// True when the page links to this and says nothing else of it than the words of the link.
+    fn is_link(&self, iri: &str, linked: &HashSet<&str>) -> bool {
+        self.only_named
+            && self.types.is_empty()
+            && self.label.map_or(0, |(_, label)| label.len()) + self.body.len() <= LABEL_BYTES_MAX
+            && linked.contains(iri)
+            // What would not come apart again gets a document of its own.
+            && !iri.contains(['\n', '\r'])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use oxrdf::NamedNode;
+
+    use super::*;
+
+    #[test]
+    fn links_share_a_document() {
+        let node = |local: &str| NamedNode::new_unchecked(format!("http://example.org/{local}"));
+        let graph = node("");
+        let label = |subject: &NamedNode, words: &str| {
+            let literal = oxrdf::Literal::new_simple_literal(words);
+            oxrdf::Triple::new(subject.clone(), oxrdf::vocab::rdfs::LABEL.into_owned(), literal)
+        };
+        let mut triples: Vec<oxrdf::Triple> = (0..70)
+            .map(|number| oxrdf::Triple::new(graph.clone(), node("to"), node(&number.to_string())))
+            .collect();
+        triples.extend((0..70).map(|number| label(&node(&number.to_string()), &format!("to {number}"))));
+        // Not linked, and more than a link.
+        triples.push(label(&node("other"), "other"));
+        triples.push(oxrdf::Triple::new(node("1"), node("p"), oxrdf::Literal::from(1)));
+        let found = documents(graph.as_ref().into(), triples.iter().map(oxrdf::Triple::as_ref), None);
+        let sizes: Vec<usize> = found
+            .iter()
+            .map(|document| match document {
+                Document::Subject(_) => 0,
+                Document::Links(links) => links.len(),
+            })
+            .collect();
+        assert_eq!(sizes, [0, 0, LINKS_MAX, 69 - LINKS_MAX]);
+        let Document::Links(links) = &found[2] else { panic!("{found:?}") };
+        assert_eq!(links[1], ("http://example.org/2", "to 2".to_owned()));
+    }
+
+    #[test]
+    fn the_best_name_wins() {
+        let subject = NamedNode::new_unchecked("http://example.org/#it");
+        let graph = NamedNode::new_unchecked("http://example.org/");
+        let literal = |text: &str| oxrdf::Literal::new_simple_literal(text);
+        let triples = [
+            oxrdf::Triple::new(
+                subject.clone(),
+                NamedNode::new_unchecked("http://xmlns.com/foaf/0.1/name"),
+                literal("second"),
+            ),
+            oxrdf::Triple::new(subject.clone(), oxrdf::vocab::rdfs::LABEL.into_owned(), literal("first")),
+            oxrdf::Triple::new(
+                subject.clone(),
+                NamedNode::new_unchecked("http://purl.org/dc/terms/title"),
+                literal("third"),
+            ),
+        ];
+        let page = PageText { title: Some("The page".to_owned()), body: "Words".to_owned(), language: None };
+        let found = documents(graph.as_ref().into(), triples.iter().map(oxrdf::Triple::as_ref), Some(&page));
+        let [Document::Subject(thing), Document::Subject(page)] = &found[..] else {
+            panic!("{found:?}");
+        };
+        assert_eq!(thing.label, Some((0, "first")));
+        assert_eq!(thing.body, "second\nthird");
+        assert_eq!(page.label.map(|(_, label)| label), Some("The page"));
+        assert_eq!(page.body, "Words");
+    }
+}

@@ -1,0 +1,143 @@
+//! Writing the text index.
+//!
+//! In: graphs, as they are committed. Out: documents in tantivy, and a state to put into the manifest.
+
+use std::path::{Path, PathBuf};
+
+use oxrdf::{GraphNameRef, TripleRef};
+use tantivy::indexer::{IndexWriterOptions, LogMergePolicy};
+use tantivy::schema::TantivyDocument;
+use tantivy::{IndexReader, IndexWriter, ReloadPolicy, Term};
+use webloom_model::PageText;
+use webloom_model::vocab::META_PREFIX;
+
+use super::directory::CommitDirectory;
+use super::documents::documents;
+use super::{Fields, TOKENIZER, TextSearcher, analyzer, graph_key, graph_number};
+use crate::error::IndexError;
+use crate::term::TermId;
+
+/// So many segments of like size are merged into one. More make writing cheaper and searching dearer.
+const MERGE_FACTOR: usize = 8;
+/// Segments of up to this many documents count as of like size. A commit of a crawl makes about a thousand, and they should not
+/// be merged again and again with what was merged before.
+const SMALL_SEGMENT_DOCUMENTS: u32 = 500;
+
+/// The one writer of the text index.
+pub(crate) struct TextWriter {
+    directory: CommitDirectory,
+    writer: IndexWriter,
+    reader: IndexReader,
+    fields: Fields,
+    changed: bool,
+}
+
+impl TextWriter {
+    /// Opens the text index in its directory, or makes one. `meta` is what the manifest holds.
+    pub(crate) fn open(root: &Path, meta: Option<&str>, memory_bytes: usize) -> Result<Self, IndexError> {
+        let directory = CommitDirectory::open(root, meta, false)?;
+        let index = match meta {
+            Some(_) => tantivy::Index::open(directory.clone())?,
+            None => {
+                let (schema, _) = Fields::schema();
+                // A commit has little to compress; handing it to another thread costs more than doing it.
+                let settings = tantivy::IndexSettings {
+                    docstore_compress_dedicated_thread: false,
+                    ..tantivy::IndexSettings::default()
+                };
+                tantivy::Index::create(directory.clone(), schema, settings)?
+            }
+        };
+        index.tokenizers().register(TOKENIZER, analyzer());
+        let fields = Fields::of(&index.schema())?;
+        let options = IndexWriterOptions::builder()
+            .memory_budget_per_thread(memory_bytes.max(15_000_000))
+            .num_worker_threads(1)
+            .num_merge_threads(1)
+            .build();
+        let writer: IndexWriter<TantivyDocument> = index.writer_with_options(options)?;
+        let mut policy = LogMergePolicy::default();
+        policy.set_min_num_segments(MERGE_FACTOR);
+        policy.set_min_layer_size(SMALL_SEGMENT_DOCUMENTS);
+        // Segments within a factor of four are of like size.
+        policy.set_level_log_size(2.0);
+        policy.set_del_docs_ratio_before_merge(0.5);
+        writer.set_merge_policy(Box::new(policy));
+        let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
+        // What a crash left behind: no manifest names it, so it can go at once.
+        writer.garbage_collect_files().wait()?;
+        let (_, retired) = directory.take_state();
+        directory.remove(&retired);
+        Ok(Self { directory, writer, reader, fields, changed: false })
+    }
+
+    /// Replaces or adds to what is known of a graph; says how many documents it became. Becomes part of the next
+    /// [`TextWriter::commit`].
+    pub(crate) fn write<'a>(
+        &mut self,
+        (graph, id): (GraphNameRef<'a>, TermId),
+        replace: bool,
+        triples: impl Iterator<Item = TripleRef<'a>>,
+        page: Option<&'a PageText>,
+    ) -> Result<usize, IndexError> {
+        if matches!(graph, GraphNameRef::NamedNode(node) if node.as_str().starts_with(META_PREFIX)) {
+            return Ok(0);
+        }
+        let key = graph_key(graph);
+        let number = graph_number(id);
+        if replace {
+            self.writer.delete_term(Term::from_field_u64(self.fields.graph_id, number));
+            self.changed = true;
+        }
+        let documents = documents(graph, triples, page);
+        let written = documents.len();
+        for document in documents {
+            self.changed = true;
+            let mut document = document.into_tantivy(self.fields);
+            document.add_u64(self.fields.graph_id, number);
+            document.add_text(self.fields.graph, &key);
+            self.writer.add_document(document)?;
+        }
+        Ok(written)
+    }
+
+    /// Makes what was written the state that [`TextWriter::take_state`] hands out.
+    pub(crate) fn commit(&mut self) -> Result<(), IndexError> {
+        if self.changed {
+            self.writer.commit()?;
+            self.changed = false;
+        }
+        Ok(())
+    }
+
+    /// Forgets what was written since the last commit.
+    pub(crate) fn rollback(&mut self) -> Result<(), IndexError> {
+        if self.changed {
+            self.writer.rollback()?;
+            self.changed = false;
+        }
+        Ok(())
+    }
+
+    /// The metadata for the manifest, and the files that may go once it is there.
+    pub(crate) fn take_state(&self) -> (String, Vec<PathBuf>) {
+        self.directory.take_state()
+    }
+
+    pub(crate) fn remove(&self, retired: &[PathBuf]) {
+        self.directory.remove(retired);
+    }
+
+    /// A searcher over the last commit.
+    pub(crate) fn searcher(&self) -> Result<TextSearcher, IndexError> {
+        self.reader.reload()?;
+        Ok(TextSearcher::new(self.reader.searcher(), self.fields))
+    }
+
+    /// Lets running merges end. The directory's last state is returned.
+    pub(crate) fn close(self) -> Result<(String, CommitDirectory, Vec<PathBuf>), IndexError> {
+        self.writer.wait_merging_threads()?;
+        let (meta, retired) = self.directory.take_state();
+        Ok((meta, self.directory, retired))
+    }
+}
