@@ -30,7 +30,7 @@ struct Suite {
     known_failures: &'static [(&'static str, &'static str)],
 }
 
-const SUITES: &[Suite] = &[];
+const SUITES: &[Suite] = &[Suite { name: "json-ld", run: suites::jsonld::run, known_failures: &[] }];
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

@@ -1,1 +1,2 @@
 //! One file per suite: how its cases are read and judged.
+pub mod jsonld;

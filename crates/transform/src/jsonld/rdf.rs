@@ -1,0 +1,367 @@
+//! The Deserialize JSON-LD to RDF algorithm: expanded items as quads.
+//!
+//! The specification collects all nodes in a map first; as a set of quads the result is the same when nodes are
+//! written as they are met, so they are, one after the other, each with all it says before the nodes in it.
+//! What is not well-formed is left out and counted. Start at [`Writer::write`].
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use oxrdf::vocab::{rdf, xsd};
+use oxrdf::{BlankNode, GraphName, Literal, NamedNode, NamedNodeRef, NamedOrBlankNode, Quad, Term};
+
+use super::RdfDirection;
+use super::canonical::{self, Number};
+use super::error::{ErrorCode, Problem, Result, quoted};
+use super::expanded::{Datatype, Item, Node, Scalar, ValueObject};
+use super::names::Name;
+
+const RDF_JSON: NamedNodeRef<'_> =
+    NamedNodeRef::new_unchecked("http://www.w3.org/1999/02/22-rdf-syntax-ns#JSON");
+const RDF_DIRECTION: NamedNodeRef<'_> =
+    NamedNodeRef::new_unchecked("http://www.w3.org/1999/02/22-rdf-syntax-ns#direction");
+const RDF_LANGUAGE: NamedNodeRef<'_> =
+    NamedNodeRef::new_unchecked("http://www.w3.org/1999/02/22-rdf-syntax-ns#language");
+const I18N: &str = "https://www.w3.org/ns/i18n#";
+
+/// Nodes written between two looks at the clock.
+const NODES_BETWEEN_LOOKS: usize = 256;
+
+/// A node that is to be written.
+struct Pending<'d> {
+    node: Node<'d>,
+    /// Nothing when its name is ill-formed: it says nothing, but what is in it may.
+    subject: Option<NamedOrBlankNode>,
+    /// Nothing when it is in a graph whose name is ill-formed.
+    graph: Option<GraphName>,
+}
+
+/// Writes expanded items as quads.
+pub(super) struct Writer<'d> {
+    direction: Option<RdfDirection>,
+    /// Quads after which it stops; the sink says what is missing.
+    quads_max: usize,
+    /// Bytes of terms after which it stops.
+    bytes_left: usize,
+    quads: Vec<Quad>,
+    labels: HashMap<Cow<'d, str>, BlankNode>,
+    blank_count: u64,
+    pending: VecDeque<Pending<'d>>,
+    /// Names of nodes that said something. When one comes again it may say the same again.
+    described: HashSet<(NamedOrBlankNode, GraphName)>,
+    may_repeat: bool,
+    indexes: HashMap<(NamedOrBlankNode, GraphName), &'d str>,
+    /// The first thing left out because it is not well-formed, and how many there were.
+    pub(super) ill_formed: Option<(String, usize)>,
+    /// Indexes that contradict each other.
+    pub(super) conflict: Option<Box<Problem>>,
+}
+
+impl<'d> Writer<'d> {
+    pub(super) fn new(direction: Option<RdfDirection>, quads_max: usize, bytes_max: usize) -> Self {
+        Self {
+            direction,
+            quads_max,
+            bytes_left: bytes_max,
+            quads: Vec::new(),
+            labels: HashMap::new(),
+            blank_count: 0,
+            pending: VecDeque::new(),
+            described: HashSet::new(),
+            may_repeat: false,
+            indexes: HashMap::new(),
+            ill_formed: None,
+            conflict: None,
+        }
+    }
+
+    /// Writes the items of a document; `look` says when the time is over.
+    pub(super) fn write(
+        &mut self,
+        items: Vec<Item<'d>>,
+        mut look: impl FnMut() -> Result<()>,
+    ) -> Result<Vec<Quad>> {
+        self.enter_all(items, Some(&GraphName::DefaultGraph));
+        let mut count = 0_usize;
+        while let Some(pending) = self.pending.pop_front() {
+            if self.is_full() {
+                break;
+            }
+            self.write_node(pending);
+            count += 1;
+            if count.is_multiple_of(NODES_BETWEEN_LOOKS) {
+                look()?;
+            }
+        }
+        let mut quads = std::mem::take(&mut self.quads);
+        if self.may_repeat {
+            let mut seen = HashSet::with_capacity(quads.len());
+            let repeated: Vec<bool> = quads.iter().map(|quad| !seen.insert(quad)).collect();
+            drop(seen);
+            let mut repeated = repeated.into_iter();
+            quads.retain(|_| !repeated.next().unwrap_or(false));
+        }
+        Ok(quads)
+    }
+
+    fn is_full(&self) -> bool {
+        self.quads.len() > self.quads_max || self.bytes_left == 0
+    }
+
+    fn enter_all(&mut self, items: Vec<Item<'d>>, graph: Option<&GraphName>) {
+        for item in items {
+            if let Item::Node(node) = item {
+                self.enter(*node, graph);
+            }
+        }
+    }
+
+    /// Names a node, and remembers to write it.
+    fn enter(&mut self, mut node: Node<'d>, graph: Option<&GraphName>) -> Option<NamedOrBlankNode> {
+        let subject = match node.id.take() {
+            Some(name) => self.resource(name),
+            None => Some(self.fresh().into()),
+        };
+        if node.says_something() || node.graph.is_some() || node.index.is_some() {
+            self.pending.push_back(Pending { node, subject: subject.clone(), graph: graph.cloned() });
+        }
+        subject
+    }
+
+    fn write_node(&mut self, pending: Pending<'d>) {
+        let Pending { node, subject, graph } = pending;
+        if let (Some(subject), Some(graph)) = (&subject, &graph) {
+            if let Some(index) = node.index {
+                let known = *self.indexes.entry((subject.clone(), graph.clone())).or_insert(index);
+                if known != index && self.conflict.is_none() {
+                    let detail = format!("a node has two indexes, {} and {}", quoted(known), quoted(index));
+                    self.conflict = Some(Problem::new(ErrorCode::ConflictingIndexes, detail));
+                }
+            }
+            // Nodes without a name of their own cannot come again.
+            let has_name = match subject {
+                NamedOrBlankNode::NamedNode(_) => true,
+                NamedOrBlankNode::BlankNode(_) => !self.labels.is_empty(),
+            };
+            if has_name && node.says_something() {
+                self.may_repeat |= !self.described.insert((subject.clone(), graph.clone()));
+            }
+        }
+        for name in node.types {
+            let object = self.resource(name);
+            if let (Some(subject), Some(object), Some(graph)) = (&subject, object, &graph) {
+                self.push(subject.clone(), rdf::TYPE.into_owned(), object.into(), graph);
+            }
+        }
+        for (name, items) in node.properties {
+            let predicate = self.predicate(name);
+            self.may_repeat |= items.len() > 1;
+            for item in items {
+                let object = self.object(item, graph.as_ref());
+                if let (Some(subject), Some(predicate), Some(object), Some(graph)) =
+                    (&subject, &predicate, object, &graph)
+                {
+                    self.push(subject.clone(), predicate.clone(), object, graph);
+                }
+            }
+        }
+        for (name, items) in node.reverse {
+            let predicate = self.predicate(name);
+            self.may_repeat = true;
+            for item in items {
+                let Item::Node(item) = item else { continue };
+                let reversed = self.enter(*item, graph.as_ref());
+                if let (Some(reversed), Some(predicate), Some(subject), Some(graph)) =
+                    (reversed, &predicate, &subject, &graph)
+                {
+                    self.push(reversed, predicate.clone(), subject.clone().into(), graph);
+                }
+            }
+        }
+        if let Some(items) = node.graph {
+            self.enter_all(items, subject.map(GraphName::from).as_ref());
+        }
+        self.enter_all(node.included, graph.as_ref());
+    }
+
+    /// The Object to RDF Conversion algorithm. Quads that an object needs for itself are written.
+    fn object(&mut self, item: Item<'d>, graph: Option<&GraphName>) -> Option<Term> {
+        match item {
+            Item::Node(node) => self.enter(*node, graph).map(Term::from),
+            Item::Value(value) => self.literal(value, graph),
+            Item::List(items) => Some(self.list(items, graph)),
+        }
+    }
+
+    /// The List to RDF Conversion algorithm. Lists in lists are as deep as the document is nested, at most.
+    fn list(&mut self, items: Vec<Item<'d>>, graph: Option<&GraphName>) -> Term {
+        let mut head = None;
+        let mut previous: Option<BlankNode> = None;
+        for item in items {
+            let cell = self.fresh();
+            if let (Some(previous), Some(graph)) = (previous.take(), graph) {
+                self.push(previous.into(), rdf::REST.into_owned(), cell.clone().into(), graph);
+            }
+            let object = self.object(item, graph);
+            if let (Some(object), Some(graph)) = (object, graph) {
+                self.push(cell.clone().into(), rdf::FIRST.into_owned(), object, graph);
+            }
+            head.get_or_insert_with(|| cell.clone());
+            previous = Some(cell);
+        }
+        if let (Some(previous), Some(graph)) = (previous, graph) {
+            self.push(previous.into(), rdf::REST.into_owned(), rdf::NIL.into_owned().into(), graph);
+        }
+        head.map_or_else(|| rdf::NIL.into_owned().into(), Term::from)
+    }
+
+    fn literal(&mut self, object: ValueObject<'d>, graph: Option<&GraphName>) -> Option<Term> {
+        let ValueObject { value, datatype, language, direction } = object;
+        let datatype = match datatype {
+            None => None,
+            Some(Datatype::Json) => return Some(json(value).into()),
+            Some(Datatype::Name(name)) if !name.is_well_formed() => return self.leave_out(&name.text),
+            Some(Datatype::Name(name)) => Some(NamedNode::new_unchecked(name.text)),
+        };
+        let (lexical, native) = match value {
+            Scalar::String(text) => (Cow::Borrowed(text), None),
+            Scalar::Bool(flag) => (Cow::Borrowed(if flag { "true" } else { "false" }), Some(xsd::BOOLEAN)),
+            Scalar::Number(raw) => {
+                let as_double = datatype.as_ref().is_some_and(|datatype| *datatype == xsd::DOUBLE);
+                match canonical::number(raw, as_double) {
+                    Number::Integer(text) => (Cow::Owned(text), Some(xsd::INTEGER)),
+                    Number::Double(text) => (Cow::Owned(text), Some(xsd::DOUBLE)),
+                }
+            }
+            // JSON has been dealt with.
+            Scalar::Json(_) => return None,
+        };
+        if let (Some(direction), Some(form)) = (direction, self.direction) {
+            let language = language.map(|language| language.to_ascii_lowercase());
+            return match form {
+                RdfDirection::I18nDatatype => {
+                    let tag = language.as_deref().unwrap_or_default();
+                    let datatype = format!("{I18N}{tag}_{}", direction.as_str());
+                    match NamedNode::new(datatype) {
+                        Ok(datatype) => Some(Literal::new_typed_literal(lexical, datatype).into()),
+                        Err(_) => self.leave_out(tag),
+                    }
+                }
+                RdfDirection::CompoundLiteral => {
+                    let node = self.fresh();
+                    let mut say = |predicate: NamedNodeRef<'_>, value: &str| {
+                        if let Some(graph) = graph {
+                            let literal = Literal::new_simple_literal(value);
+                            self.push(node.clone().into(), predicate.into_owned(), literal.into(), graph);
+                        }
+                    };
+                    say(rdf::VALUE, &lexical);
+                    if let Some(language) = &language {
+                        say(RDF_LANGUAGE, language);
+                    }
+                    say(RDF_DIRECTION, direction.as_str());
+                    Some(node.into())
+                }
+            };
+        }
+        match (language, datatype) {
+            (Some(language), _) => match Literal::new_language_tagged_literal(lexical, &*language) {
+                Ok(literal) => Some(literal.into()),
+                Err(_) => self.leave_out(&language),
+            },
+            (None, Some(datatype)) => Some(Literal::new_typed_literal(lexical, datatype).into()),
+            (None, None) => Some(match native {
+                Some(datatype) => Literal::new_typed_literal(lexical, datatype).into(),
+                None => Literal::new_simple_literal(lexical).into(),
+            }),
+        }
+    }
+
+    /// A name as a resource, if it is an IRI or a blank node.
+    fn resource(&mut self, name: Name<'d>) -> Option<NamedOrBlankNode> {
+        if name.is_blank() {
+            return Some(self.labelled(name.text).into());
+        }
+        if name.is_well_formed() {
+            return Some(NamedNode::new_unchecked(name.text).into());
+        }
+        self.leave_out(&name.text)
+    }
+
+    /// A name as a predicate. Blank nodes can be none in RDF, so nothing is missed.
+    fn predicate(&mut self, name: Name<'d>) -> Option<NamedNode> {
+        if name.is_blank() {
+            return None;
+        }
+        if name.is_well_formed() {
+            return Some(NamedNode::new_unchecked(name.text));
+        }
+        self.leave_out(&name.text)
+    }
+
+    fn leave_out<T>(&mut self, what: &str) -> Option<T> {
+        match &mut self.ill_formed {
+            Some((_, count)) => *count += 1,
+            None => self.ill_formed = Some((quoted(what), 1)),
+        }
+        None
+    }
+
+    /// The node of a label.
+    fn labelled(&mut self, label: Cow<'d, str>) -> BlankNode {
+        if let Some(node) = self.labels.get(&label) {
+            return node.clone();
+        }
+        let node = self.fresh();
+        self.labels.insert(label, node.clone());
+        node
+    }
+
+    fn fresh(&mut self) -> BlankNode {
+        let node = BlankNode::new_unchecked(format!("b{}", self.blank_count));
+        self.blank_count += 1;
+        node
+    }
+
+    fn push(&mut self, subject: NamedOrBlankNode, predicate: NamedNode, object: Term, graph: &GraphName) {
+        if self.is_full() {
+            return;
+        }
+        let node_bytes = |node: &NamedOrBlankNode| match node {
+            NamedOrBlankNode::NamedNode(node) => node.as_str().len(),
+            NamedOrBlankNode::BlankNode(_) => 0,
+        };
+        let object_bytes = match &object {
+            Term::NamedNode(node) => node.as_str().len(),
+            Term::Literal(literal) => {
+                let language = literal.language().map_or(0, str::len);
+                literal.value().len() + literal.datatype().as_str().len() + language
+            }
+            #[allow(
+                unreachable_patterns,
+                reason = "terms of RDF 1.2 appear when a crate in the build asks for them"
+            )]
+            _ => 0,
+        };
+        let graph_bytes = match graph {
+            GraphName::NamedNode(node) => node.as_str().len(),
+            _ => 0,
+        };
+        let bytes = node_bytes(&subject) + predicate.as_str().len() + object_bytes + graph_bytes;
+        // The last quad goes over the limit, so that the sink sees it and says so.
+        self.bytes_left = self.bytes_left.saturating_sub(bytes);
+        self.quads.push(Quad::new(subject, predicate, object, graph.clone()));
+    }
+}
+
+/// A JSON literal.
+fn json(value: Scalar<'_>) -> Literal {
+    let mut text = String::new();
+    match value {
+        Scalar::Json(value) => canonical::write_json(value, &mut text),
+        Scalar::String(value) => canonical::write_string(value, &mut text),
+        Scalar::Bool(flag) => text.push_str(if flag { "true" } else { "false" }),
+        Scalar::Number(raw) => canonical::write_number(raw, &mut text),
+    }
+    Literal::new_typed_literal(text, RDF_JSON)
+}
