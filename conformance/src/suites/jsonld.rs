@@ -82,7 +82,8 @@ fn case(folder: &Path, entry: &Value) -> anyhow::Result<Case> {
             let quads = std::fs::read_to_string(folder.join(path))?;
             // Statements of generalised RDF cannot be said in RDF; what else the two cases say is compared.
             let is_generalised = option["produceGeneralizedRdf"] == true;
-            let is_rdf = |line: &&str| !is_generalised || line.split(' ').nth(1).is_none_or(|p| p.starts_with('<'));
+            let is_rdf =
+                |line: &&str| !is_generalised || line.split(' ').nth(1).is_none_or(|p| p.starts_with('<'));
             let quads: Vec<&str> = quads.lines().filter(is_rdf).collect();
             Some(read(RdfFormat::NQuads, BASE, quads.join("\n").as_bytes())?)
         }

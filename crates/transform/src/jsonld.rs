@@ -22,7 +22,6 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use html5ever::local_name;
-use oxiri::Iri;
 use oxrdf::Quad;
 use webloom_model::{Diagnostic, PageUrl};
 
@@ -106,7 +105,7 @@ pub fn to_rdf(
     };
     let mut processor = Processor {
         document: &document,
-        url: Iri::parse(url.to_owned()).ok().map(Arc::new),
+        url: Base::parse(url),
         options,
         tolerance: Tolerance::Strict,
         limits,
@@ -160,7 +159,7 @@ fn read_block(base: &PageUrl, text: &str, line: u64, sink: &mut Sink<'_>) {
     let options = JsonLdOptions::default();
     let mut processor = Processor {
         document: &document,
-        url: Iri::parse(base.as_str().to_owned()).ok().map(Arc::new),
+        url: Base::parse(base.as_str()),
         options: &options,
         tolerance: Tolerance::Lenient,
         limits,
@@ -251,7 +250,7 @@ struct Processor<'p> {
 impl Processor<'_> {
     fn run(&mut self, config: &TransformConfig) -> Result<Vec<Quad>> {
         let base = match &self.options.base {
-            Some(base) => Iri::parse(base.clone()).ok().map(Arc::new),
+            Some(base) => Base::parse(base.as_str()),
             None => self.url.clone(),
         };
         let depth_max = self.limits.json_depth_max.min(DEPTH_MAX);

@@ -24,7 +24,42 @@ const SMALL_LAYER: usize = 16;
 const LAYERS_MAX: usize = 16;
 
 /// An IRI that references are resolved against.
-pub(super) type Base = Arc<Iri<String>>;
+#[derive(Debug, Clone)]
+pub(super) struct Base(Arc<BaseParts>);
+
+#[derive(Debug)]
+struct BaseParts {
+    iri: Iri<String>,
+    /// Up to the last slash of its path, without `.` and `..`, where it has these. A relative path continues it.
+    directory: Option<Iri<String>>,
+}
+
+impl Base {
+    pub(super) fn parse(iri: impl Into<String>) -> Option<Self> {
+        let iri = Iri::parse(iri.into()).ok()?;
+        let directory = iri.path().rfind('/').map(|slash| &iri.path()[..=slash]).and_then(|path| {
+            let has_dots = path.split('/').any(|segment| matches!(segment, "." | ".."));
+            has_dots.then(|| iri.resolve(path).ok()).flatten()
+        });
+        Some(Self(Arc::new(BaseParts { iri, directory })))
+    }
+
+    /// The IRI a reference means (RFC 3986, section 5.2).
+    pub(super) fn resolve(&self, reference: &str) -> Option<String> {
+        let continues_path = !reference.is_empty() && !reference.starts_with(['?', '#']);
+        let base = match &self.0.directory {
+            Some(directory) if continues_path => directory,
+            _ => &self.0.iri,
+        };
+        let iri = base.resolve(reference).ok()?;
+        // Behind an authority of their own the segments are still as they were written.
+        if reference.starts_with("//") && iri.path().contains("/.") && !iri.path().starts_with("//") {
+            let path = iri.path().as_ptr() as usize - iri.as_str().as_ptr() as usize;
+            return iri.resolve(&iri.as_str()[path..]).ok().map(Iri::into_inner);
+        }
+        Some(iri.into_inner())
+    }
+}
 
 /// What a term stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -331,7 +366,12 @@ impl ActiveContext {
     }
 
     /// IRI expansion, once all terms are defined.
-    pub(super) fn expand<'t>(&self, text: &'t str, document_relative: bool, vocabulary: bool) -> Expanded<'t> {
+    pub(super) fn expand<'t>(
+        &self,
+        text: &'t str,
+        document_relative: bool,
+        vocabulary: bool,
+    ) -> Expanded<'t> {
         if text.starts_with('@') {
             if let Some(keyword) = Keyword::parse(text) {
                 return Expanded::Keyword(keyword);
@@ -354,8 +394,9 @@ impl ActiveContext {
             if prefix == "_" || suffix.starts_with("//") {
                 return Expanded::Name(Name::borrowed(text));
             }
-            if let Some(TermDefinition { prefix: true, mapping: Mapping::Name { text: namespace, .. }, .. }) =
-                self.term(prefix)
+            if let Some(TermDefinition {
+                prefix: true, mapping: Mapping::Name { text: namespace, .. }, ..
+            }) = self.term(prefix)
             {
                 return Expanded::Name(Name::owned(format!("{namespace}{suffix}")));
             }
@@ -367,8 +408,8 @@ impl ActiveContext {
             return Expanded::Name(Name::owned(format!("{namespace}{text}")));
         }
         if let (true, Some(base)) = (document_relative, &self.base) {
-            if let Ok(iri) = base.resolve(text) {
-                return Expanded::Name(Name { text: Cow::Owned(iri.into_inner()), valid: true });
+            if let Some(iri) = base.resolve(text) {
+                return Expanded::Name(Name { text: Cow::Owned(iri), valid: true });
             }
         }
         Expanded::Name(Name::borrowed(text))
@@ -389,6 +430,25 @@ mod tests {
 
     fn expanded(context: &ActiveContext, term: &str) -> String {
         context.expand(term, false, true).into_name().text.into_owned()
+    }
+
+    #[test]
+    fn references_are_resolved_as_the_rfc_says() {
+        for (base, reference, expected) in [
+            ("http://a/b/./d;p?q", "g", "http://a/b/g"),
+            ("http://a/b/./d;p?q", "?y", "http://a/b/./d;p?y"),
+            ("http://a/b/./d;p?q", "#s", "http://a/b/./d;p?q#s"),
+            ("http://a/b/c/..", "g", "http://a/b/c/g"),
+            ("http://a/b/../c/", "../../../g", "http://a/g"),
+            ("http://a/b/../c/d", "/x/../g", "http://a/g"),
+            ("http://a/b/../c/d", "//h/./i", "http://h/i"),
+            ("http://a/b", "//h/../i?j#k", "http://h/i?j#k"),
+            ("urn:a:b", "#c", "urn:a:b#c"),
+        ] {
+            let got = Base::parse(base).unwrap().resolve(reference);
+            assert_eq!(got.as_deref(), Some(expected), "{base} {reference}");
+        }
+        assert!(Base::parse("http://a/").unwrap().resolve("a b").is_none());
     }
 
     #[test]

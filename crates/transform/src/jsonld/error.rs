@@ -123,7 +123,9 @@ impl Problem {
 
     /// The place in that document's text, if it is there.
     pub(super) fn position_in(&self, document: &Arc<Document>) -> Option<u32> {
-        self.place.filter(|(address, _)| *address == Arc::as_ptr(document) as usize).map(|(_, position)| position)
+        self.place
+            .filter(|(address, _)| *address == Arc::as_ptr(document) as usize)
+            .map(|(_, position)| position)
     }
 
     /// True when nothing can go on after it.

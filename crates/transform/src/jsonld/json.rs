@@ -198,11 +198,7 @@ impl<'d> Value<'d> {
     pub(crate) fn one_or_many(self) -> Items<'d> {
         match self.kind() {
             Kind::Array(items) => items,
-            _ => Items {
-                document: self.document,
-                next: self.index,
-                end: self.document.behind(self.index),
-            },
+            _ => Items { document: self.document, next: self.index, end: self.document.behind(self.index) },
         }
     }
 
@@ -357,7 +353,8 @@ impl Parser<'_> {
                     return Err(self.unexpected("a key in double quotes"));
                 }
                 (Expected::More, Some(byte)) => {
-                    let in_object = self.open.last().map(|open| self.nodes[*open as usize].tag == Tag::Object);
+                    let in_object =
+                        self.open.last().map(|open| self.nodes[*open as usize].tag == Tag::Object);
                     match (in_object, byte) {
                         (Some(true), b',') => {
                             self.at += 1;

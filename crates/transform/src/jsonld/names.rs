@@ -58,9 +58,8 @@ keywords! {
 
 /// True for `@` and letters: a keyword, or reserved for one.
 pub(super) fn has_keyword_form(text: &str) -> bool {
-    text.strip_prefix('@').is_some_and(|rest| {
-        !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_alphabetic())
-    })
+    text.strip_prefix('@')
+        .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_alphabetic()))
 }
 
 /// True for a text that begins with a scheme and a colon. Whether the rest is well-formed is asked later.

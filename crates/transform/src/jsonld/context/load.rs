@@ -7,8 +7,6 @@
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, RwLock};
 
-use oxiri::Iri;
-
 use super::{ActiveContext, Base};
 use crate::jsonld::bundled::bundled;
 use crate::jsonld::error::{ErrorCode, Problem, Result};
@@ -79,7 +77,11 @@ pub(in crate::jsonld) struct Loader<'p> {
 }
 
 impl<'p> Loader<'p> {
-    pub(in crate::jsonld) fn new(source: &'p dyn ContextSource, limits: &'p Limits, depth_max: usize) -> Self {
+    pub(in crate::jsonld) fn new(
+        source: &'p dyn ContextSource,
+        limits: &'p Limits,
+        depth_max: usize,
+    ) -> Self {
         Self {
             source,
             limits,
@@ -133,17 +135,19 @@ impl<'p> Loader<'p> {
         }
         let document = match Document::parse(text.trim_start_matches('\u{feff}'), self.depth_max) {
             Ok(document) => Arc::new(document),
-            Err(error) => return Err(failed(format!("the context <{iri}> cannot be read: {}", error.message))),
+            Err(error) => {
+                return Err(failed(format!("the context <{iri}> cannot be read: {}", error.message)));
+            }
         };
         let context = Value::root(&document).as_object().and_then(|object| object.get("@context"));
         let Some(index) = context.map(Value::index) else {
             let detail = format!("<{iri}> is no context");
             return Err(Problem::new(ErrorCode::InvalidRemoteContext, detail));
         };
-        let Ok(base) = Iri::parse(iri.to_owned()) else {
+        let Some(base) = Base::parse(iri) else {
             return Err(failed(format!("<{iri}> is no IRI")));
         };
-        let context = RemoteContext { document, index, base: Arc::new(base) };
+        let context = RemoteContext { document, index, base };
         self.documents.insert(iri.into(), context.clone());
         Ok(context)
     }

@@ -8,13 +8,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use oxiri::Iri;
-
 use super::load::Loader;
 use super::{ActiveContext, Base, LocalContext, schema_org};
 use crate::jsonld::error::{ErrorCode, Problem, Result, quoted};
 use crate::jsonld::json::{Kind, Object, Value};
-use crate::jsonld::names::{Direction, has_iri_form, is_blank};
+use crate::jsonld::names::{Direction, has_iri_form, is_blank, is_well_formed};
 
 /// How deep contexts may name each other.
 const REMOTE_DEPTH_MAX: usize = 8;
@@ -119,7 +117,8 @@ impl<'l> Entries<'l> {
             }
             let count = entries.list.len();
             if count == FEW_ENTRIES + 1 {
-                entries.index = entries.list.iter().enumerate().map(|(place, entry)| (entry.0, place)).collect();
+                entries.index =
+                    entries.list.iter().enumerate().map(|(place, entry)| (entry.0, place)).collect();
             } else if count > FEW_ENTRIES {
                 entries.index.entry(key).or_insert(count - 1);
             }
@@ -241,8 +240,7 @@ impl<'p> Contexts<'p> {
         local: Value<'_>,
         base: Option<&Base>,
     ) -> Result<Arc<ActiveContext>> {
-        let reading =
-            Reading { base, manner: Manner::PLAIN, validate: true, chain: None, protected: false };
+        let reading = Reading { base, manner: Manner::PLAIN, validate: true, chain: None, protected: false };
         self.process_as(active, local, reading).map_err(|problem| problem.near(local))
     }
 
@@ -342,8 +340,8 @@ impl<'p> Contexts<'p> {
     /// The absolute form of a reference to a context.
     fn resolve(&self, reference: &str, value: Value<'_>, base: Option<&Base>) -> Result<String> {
         let resolved = match base {
-            Some(base) => base.resolve(reference).map(Iri::into_inner).ok(),
-            None => Iri::parse(reference).map(|iri| iri.into_inner().to_owned()).ok(),
+            Some(base) => base.resolve(reference),
+            None => is_well_formed(reference).then(|| reference.to_owned()),
         };
         resolved.ok_or_else(|| {
             let detail = format!("{} is no reference to a context", quoted(reference));
@@ -599,23 +597,23 @@ impl<'p> Contexts<'p> {
 
     fn apply_base(&mut self, result: &mut ActiveContext, value: Value<'_>) -> Result<()> {
         let base = match value.kind() {
-            Kind::Null => {
-                result.base = None;
-                return Ok(());
+            Kind::Null => None,
+            // An ill-formed base leaves everything relative to it ill-formed too, as none does.
+            Kind::String(text) if has_iri_form(text) => Base::parse(text),
+            Kind::String(text) => {
+                let resolved = result.base.as_ref().and_then(|base| base.resolve(text));
+                let Some(base) = resolved.and_then(Base::parse) else {
+                    let detail = format!("{} is no `@base`", quoted(text));
+                    return self.tolerate(Problem::at(ErrorCode::InvalidBaseIri, value, detail));
+                };
+                Some(base)
             }
-            Kind::String(text) => match (&result.base, has_iri_form(text)) {
-                (Some(base), false) => base.resolve(text).ok(),
-                _ => Iri::parse(text.to_owned()).ok(),
-            },
-            _ => None,
-        };
-        match base {
-            Some(base) => result.base = Some(Arc::new(base)),
-            None => {
+            _ => {
                 let detail = "`@base` is neither an IRI nor null";
-                self.tolerate(Problem::at(ErrorCode::InvalidBaseIri, value, detail))?;
+                return self.tolerate(Problem::at(ErrorCode::InvalidBaseIri, value, detail));
             }
-        }
+        };
+        result.base = base;
         Ok(())
     }
 

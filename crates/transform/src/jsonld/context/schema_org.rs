@@ -40,10 +40,9 @@ static TERMS: LazyLock<Terms> = LazyLock::new(|| {
             definition.type_mapping = match coercion {
                 "" => None,
                 "@id" => Some(TypeMapping::Id),
-                datatype => Some(TypeMapping::Datatype {
-                    text: format!("{NAMESPACE}{datatype}").into(),
-                    valid: true,
-                }),
+                datatype => {
+                    Some(TypeMapping::Datatype { text: format!("{NAMESPACE}{datatype}").into(), valid: true })
+                }
             };
             // Namespaces are written as plain strings there, and so are prefixes where they end like one.
             definition.prefix = given.ends_with(['/', '#']);

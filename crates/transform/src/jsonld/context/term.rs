@@ -282,7 +282,8 @@ impl Contexts<'_> {
             }
         };
         let has_colon = term.find(':').is_some_and(|colon| colon > 0 && colon + 1 < term.len());
-        if has_colon || term.contains('/') {
+        // JSON-LD 1.0 let such terms mean anything, and every term be a prefix.
+        if (has_colon || term.contains('/')) && !self.is_1_0 {
             entries.set_state(place, State::Defined);
             let expanded = self.expand_defining(active, entries, term, reading)?;
             let same = match (&definition.mapping, &expanded) {
@@ -295,11 +296,9 @@ impl Contexts<'_> {
                 return fail(ErrorCode::InvalidIriMapping, detail);
             }
         }
-        if is_simple
-            && !term.contains([':', '/'])
-            && let Mapping::Name { text, .. } = &definition.mapping
-        {
-            definition.prefix = text.ends_with(DELIMITERS) || is_blank(text);
+        if let Mapping::Name { text, .. } = &definition.mapping {
+            let is_namespace = text.ends_with(DELIMITERS) || is_blank(text);
+            definition.prefix = (is_simple && !term.contains([':', '/']) && is_namespace) || self.is_1_0;
         }
         Ok(true)
     }
@@ -329,7 +328,9 @@ impl Contexts<'_> {
         if term.contains('/') {
             entries.set_state(place, State::Defined);
             return match active.expand(term, false, true) {
-                Expanded::Name(expanded) if has_iri_form(&expanded.text) => Ok(name(expanded.text.into_owned())),
+                Expanded::Name(expanded) if has_iri_form(&expanded.text) => {
+                    Ok(name(expanded.text.into_owned()))
+                }
                 _ => fail(),
             };
         }

@@ -123,10 +123,9 @@ impl Expander<'_> {
             .and_then(Value::as_str);
         match member {
             Some("@json") => true,
-            Some(text) => scope
-                .active
-                .term(text)
-                .is_some_and(|term| term.mapping == Mapping::Keyword(Keyword::Json)),
+            Some(text) => {
+                scope.active.term(text).is_some_and(|term| term.mapping == Mapping::Keyword(Keyword::Json))
+            }
             None => false,
         }
     }
@@ -345,7 +344,8 @@ impl Expander<'_> {
         let count = items.len();
         items.retain(|item| matches!(item, Item::Node(_)));
         if items.len() < count {
-            let detail = format!("the reverse property {} has a value that is no node", quoted(&property.text));
+            let detail =
+                format!("the reverse property {} has a value that is no node", quoted(&property.text));
             self.contexts.tolerate(Problem::at(ErrorCode::InvalidReversePropertyValue, value, detail))?;
         }
         building.node.reverse.push((property, items));
@@ -504,7 +504,10 @@ impl Expander<'_> {
         let scalar = match value.kind() {
             Kind::String(text) => Scalar::String(text),
             _ if building.language.is_some() => {
-                return fail(ErrorCode::InvalidLanguageTaggedValue, "a value with a language is not a string");
+                return fail(
+                    ErrorCode::InvalidLanguageTaggedValue,
+                    "a value with a language is not a string",
+                );
             }
             Kind::Bool(flag) => Scalar::Bool(flag),
             Kind::Number(raw) => Scalar::Number(raw),
@@ -522,7 +525,12 @@ impl Expander<'_> {
             None
         };
         let language = building.language.map(Into::into);
-        Ok(Some(Item::Value(ValueObject { value: scalar, datatype, language, direction: building.direction })))
+        Ok(Some(Item::Value(ValueObject {
+            value: scalar,
+            datatype,
+            language,
+            direction: building.direction,
+        })))
     }
 }
 
