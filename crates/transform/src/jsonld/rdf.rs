@@ -157,12 +157,7 @@ impl<'d> Writer<'d> {
             let predicate = self.predicate(name);
             self.may_repeat |= items.len() > 1;
             for item in items {
-                let object = self.object(item, graph.as_ref());
-                if let (Some(subject), Some(predicate), Some(object), Some(graph)) =
-                    (&subject, &predicate, object, &graph)
-                {
-                    self.push(subject.clone(), predicate.clone(), object, graph);
-                }
+                self.say(subject.as_ref(), predicate.as_ref(), item, graph.as_ref());
             }
         }
         for (name, items) in node.reverse {
@@ -184,35 +179,50 @@ impl<'d> Writer<'d> {
         self.enter_all(node.included, graph.as_ref());
     }
 
-    /// The Object to RDF Conversion algorithm. Quads that an object needs for itself are written.
-    fn object(&mut self, item: Item<'d>, graph: Option<&GraphName>) -> Option<Term> {
-        match item {
-            Item::Node(node) => self.enter(*node, graph).map(Term::from),
-            Item::Value(value) => self.literal(value, graph),
-            Item::List(items) => Some(self.list(items, graph)),
+    /// Says something of a node, then what its object needs for itself.
+    fn say(
+        &mut self,
+        subject: Option<&NamedOrBlankNode>,
+        predicate: Option<&NamedNode>,
+        item: Item<'d>,
+        graph: Option<&GraphName>,
+    ) {
+        let (object, list) = match item {
+            Item::Node(node) => (self.enter(*node, graph).map(Term::from), None),
+            Item::Value(value) => (self.literal(value, graph), None),
+            Item::List(items) if items.is_empty() => (Some(rdf::NIL.into_owned().into()), None),
+            Item::List(items) => {
+                let head = self.fresh();
+                (Some(head.clone().into()), Some((head, items)))
+            }
+        };
+        if let (Some(subject), Some(predicate), Some(object), Some(graph)) =
+            (subject, predicate, object, graph)
+        {
+            self.push(subject.clone(), predicate.clone(), object, graph);
+        }
+        if let Some((head, items)) = list {
+            // A list that nothing leads to says nothing, but what is in it may.
+            let graph = graph.filter(|_| subject.is_some() && predicate.is_some());
+            self.list(head, items, graph);
         }
     }
 
     /// The List to RDF Conversion algorithm. Lists in lists are as deep as the document is nested, at most.
-    fn list(&mut self, items: Vec<Item<'d>>, graph: Option<&GraphName>) -> Term {
-        let mut head = None;
-        let mut previous: Option<BlankNode> = None;
-        for item in items {
-            let cell = self.fresh();
-            if let (Some(previous), Some(graph)) = (previous.take(), graph) {
-                self.push(previous.into(), rdf::REST.into_owned(), cell.clone().into(), graph);
+    fn list(&mut self, head: BlankNode, items: Vec<Item<'d>>, graph: Option<&GraphName>) {
+        let mut cell = NamedOrBlankNode::from(head);
+        let mut items = items.into_iter().peekable();
+        while let Some(item) = items.next() {
+            self.say(Some(&cell), Some(&rdf::FIRST.into_owned()), item, graph);
+            let next = items.peek().map(|_| self.fresh());
+            let rest = next.clone().map_or_else(|| rdf::NIL.into_owned().into(), Term::from);
+            if let Some(graph) = graph {
+                self.push(cell.clone(), rdf::REST.into_owned(), rest, graph);
             }
-            let object = self.object(item, graph);
-            if let (Some(object), Some(graph)) = (object, graph) {
-                self.push(cell.clone().into(), rdf::FIRST.into_owned(), object, graph);
+            if let Some(next) = next {
+                cell = next.into();
             }
-            head.get_or_insert_with(|| cell.clone());
-            previous = Some(cell);
         }
-        if let (Some(previous), Some(graph)) = (previous, graph) {
-            self.push(previous.into(), rdf::REST.into_owned(), rdf::NIL.into_owned().into(), graph);
-        }
-        head.map_or_else(|| rdf::NIL.into_owned().into(), Term::from)
     }
 
     fn literal(&mut self, object: ValueObject<'d>, graph: Option<&GraphName>) -> Option<Term> {

@@ -142,7 +142,14 @@ impl Expander<'_> {
                 continue;
             }
             if let Err(problem) = self.expand_member(scope, active, key, value, building) {
-                self.contexts.tolerate(problem.near(value))?;
+                let problem = problem.near(value);
+                // Without these an object is something else altogether.
+                if let Expanded::Keyword(Keyword::Value | Keyword::List | Keyword::Set) =
+                    scope.active.expand(key, false, true)
+                {
+                    return Err(problem);
+                }
+                self.contexts.tolerate(problem)?;
             }
         }
         Ok(())
