@@ -195,7 +195,9 @@ fn names_are_resolved_or_dropped() {
     );
     check(
         r##"{"@context": {"@base": "http://b.example/x/", "@vocab": "#"}, "@id": "y", "p": {"@context": {"@base": null}, "@id": "z", "p": 1}, "q": 1}"##,
-        expect![[r#"! note: line 1: `z` is no IRI or language tag; what it is in was left out [json-ld-ill-formed]"#]],
+        expect![[r#"
+            <http://b.example/x/y> <http://b.example/x/#q> "1"^^<xsd:integer> .
+            ! note: line 1: `z` is no IRI or language tag; what it is in was left out [json-ld-ill-formed]"#]],
     );
 }
 
@@ -256,7 +258,9 @@ fn a_block_without_its_context_is_left_out() {
     }
     check(
         r#"{"@context": {"@import": "https://ctx.example/unknown"}, "@id": "a", "urn:p": 1}"#,
-        expect![[r#"! error: line 1: the context <https://ctx.example/unknown> is not known, block left out [json-ld-context]"#]],
+        expect![[
+            r#"! error: line 1: the context <https://ctx.example/unknown> is not known, block left out [json-ld-context]"#
+        ]],
     );
 }
 

@@ -278,6 +278,8 @@ pub(super) struct ActiveContext {
     pub(super) previous: Option<Arc<ActiveContext>>,
     /// It has protected terms.
     pub(super) has_protected: bool,
+    /// It has terms with contexts of their own.
+    pub(super) has_scoped: bool,
     /// A bit for every length that an alias of `@type` has, so that few keys need be looked up to find it.
     type_alias_lengths: u64,
     /// The name of a context that means the same in every document, but for its base.
@@ -295,6 +297,7 @@ impl ActiveContext {
             direction: None,
             previous: None,
             has_protected: false,
+            has_scoped: false,
             type_alias_lengths: 0,
             shared: Some(0),
         }
@@ -322,6 +325,7 @@ impl ActiveContext {
                 self.type_alias_lengths |= length_bit(term);
             }
             self.has_protected |= definition.protected;
+            self.has_scoped |= definition.context().is_some();
         }
         self.shared = None;
         if Arc::get_mut(&mut self.terms).is_none_or(|layer| matches!(layer.table, Table::Static(_))) {
@@ -407,10 +411,10 @@ impl ActiveContext {
         if let (true, Some(namespace)) = (vocabulary, &self.vocabulary) {
             return Expanded::Name(Name::owned(format!("{namespace}{text}")));
         }
-        if let (true, Some(base)) = (document_relative, &self.base) {
-            if let Some(iri) = base.resolve(text) {
-                return Expanded::Name(Name { text: Cow::Owned(iri), valid: true });
-            }
+        if let (true, Some(base)) = (document_relative, &self.base)
+            && let Some(iri) = base.resolve(text)
+        {
+            return Expanded::Name(Name { text: Cow::Owned(iri), valid: true });
         }
         Expanded::Name(Name::borrowed(text))
     }

@@ -24,6 +24,8 @@ const RDF_LANGUAGE: NamedNodeRef<'_> =
     NamedNodeRef::new_unchecked("http://www.w3.org/1999/02/22-rdf-syntax-ns#language");
 const I18N: &str = "https://www.w3.org/ns/i18n#";
 
+/// Values of a property that are compared one by one to find equal ones.
+const FEW_VALUES: usize = 16;
 /// Nodes written between two looks at the clock.
 const NODES_BETWEEN_LOOKS: usize = 256;
 
@@ -147,17 +149,25 @@ impl<'d> Writer<'d> {
                 self.may_repeat |= !self.described.insert((subject.clone(), graph.clone()));
             }
         }
+        self.may_repeat |= node.types.len() > FEW_VALUES;
+        let since = if node.types.len() > 1 { self.quads.len() } else { usize::MAX };
         for name in node.types {
             let object = self.resource(name);
             if let (Some(subject), Some(object), Some(graph)) = (&subject, object, &graph) {
-                self.push(subject.clone(), rdf::TYPE.into_owned(), object.into(), graph);
+                let object = Term::from(object);
+                let mut recent = self.quads.iter().skip(since).take(FEW_VALUES);
+                if !recent.any(|quad| quad.object == object) {
+                    self.push(subject.clone(), rdf::TYPE.into_owned(), object, graph);
+                }
             }
         }
         for (name, items) in node.properties {
             let predicate = self.predicate(name);
-            self.may_repeat |= items.len() > 1;
+            self.may_repeat |= items.len() > FEW_VALUES;
+            // One value of a property is rarely another again, and few are quickly compared.
+            let since = if items.len() > 1 { self.quads.len() } else { usize::MAX };
             for item in items {
-                self.say(subject.as_ref(), predicate.as_ref(), item, graph.as_ref());
+                self.say(subject.as_ref(), predicate.as_ref(), item, graph.as_ref(), since);
             }
         }
         for (name, items) in node.reverse {
@@ -179,13 +189,15 @@ impl<'d> Writer<'d> {
         self.enter_all(node.included, graph.as_ref());
     }
 
-    /// Says something of a node, then what its object needs for itself.
+    /// Says something of a node, then what its object needs for itself (Object to RDF Conversion). Quads after
+    /// `since` may say the same.
     fn say(
         &mut self,
         subject: Option<&NamedOrBlankNode>,
         predicate: Option<&NamedNode>,
         item: Item<'d>,
         graph: Option<&GraphName>,
+        since: usize,
     ) {
         let (object, list) = match item {
             Item::Node(node) => (self.enter(*node, graph).map(Term::from), None),
@@ -199,7 +211,13 @@ impl<'d> Writer<'d> {
         if let (Some(subject), Some(predicate), Some(object), Some(graph)) =
             (subject, predicate, object, graph)
         {
-            self.push(subject.clone(), predicate.clone(), object, graph);
+            let mut recent = self.quads.iter().skip(since).take(FEW_VALUES);
+            let is_known = recent.any(|quad| {
+                quad.object == object && quad.subject == *subject && quad.predicate == *predicate
+            });
+            if !is_known {
+                self.push(subject.clone(), predicate.clone(), object, graph);
+            }
         }
         if let Some((head, items)) = list {
             // A list that nothing leads to says nothing, but what is in it may.
@@ -213,7 +231,7 @@ impl<'d> Writer<'d> {
         let mut cell = NamedOrBlankNode::from(head);
         let mut items = items.into_iter().peekable();
         while let Some(item) = items.next() {
-            self.say(Some(&cell), Some(&rdf::FIRST.into_owned()), item, graph);
+            self.say(Some(&cell), Some(&rdf::FIRST.into_owned()), item, graph, usize::MAX);
             let next = items.peek().map(|_| self.fresh());
             let rest = next.clone().map_or_else(|| rdf::NIL.into_owned().into(), Term::from);
             if let Some(graph) = graph {

@@ -69,7 +69,8 @@ pub(in crate::jsonld) struct Loader<'p> {
     limits: &'p Limits,
     depth_max: usize,
     origins: HashMap<Box<str>, Option<Origin>>,
-    documents: HashMap<Box<str>, RemoteContext>,
+    /// What was read, or why it could not be.
+    documents: HashMap<Box<str>, Result<RemoteContext>>,
     /// What was asked for and nobody knew.
     pub(in crate::jsonld) missing: Vec<String>,
     /// Everything that was used, in order, so that it is known what a context depends on.
@@ -117,18 +118,24 @@ impl<'p> Loader<'p> {
 
     /// The context document at an IRI.
     pub(super) fn load(&mut self, iri: &str) -> Result<RemoteContext> {
-        let failed = |detail: String| Problem::new(ErrorCode::LoadingRemoteContextFailed, detail);
         let Some(origin) = self.origin(iri)? else {
             if !self.missing.iter().any(|known| known == iri) {
                 self.missing.push(iri.to_owned());
             }
-            return Err(failed(format!("the context <{iri}> is not known")));
+            let detail = format!("the context <{iri}> is not known");
+            return Err(Problem::new(ErrorCode::LoadingRemoteContextFailed, detail));
         };
         self.used.push((iri.into(), origin.clone()));
-        if let Some(context) = self.documents.get(iri) {
-            return Ok(context.clone());
+        if let Some(known) = self.documents.get(iri) {
+            return known.clone();
         }
-        let text = origin.text();
+        let result = self.read(iri, origin.text());
+        self.documents.insert(iri.into(), result.clone());
+        result
+    }
+
+    fn read(&self, iri: &str, text: &str) -> Result<RemoteContext> {
+        let failed = |detail: String| Problem::new(ErrorCode::LoadingRemoteContextFailed, detail);
         if text.len() > self.limits.json_bytes_max {
             let bytes = self.limits.json_bytes_max;
             return Err(failed(format!("the context <{iri}> is larger than {bytes} bytes")));
@@ -147,9 +154,7 @@ impl<'p> Loader<'p> {
         let Some(base) = Base::parse(iri) else {
             return Err(failed(format!("<{iri}> is no IRI")));
         };
-        let context = RemoteContext { document, index, base };
-        self.documents.insert(iri.into(), context.clone());
-        Ok(context)
+        Ok(RemoteContext { document, index, base })
     }
 
     /// What the process knows of applying a context to a shared one.

@@ -149,6 +149,9 @@ impl<'l> Entries<'l> {
 /// What a remembered result was made of: addresses of a context and of a document, and a place in the latter.
 type MemoKey = (usize, usize, u32, bool, bool);
 
+/// A context before and after another was applied. The former is kept so that its address stays its own.
+type Applied = (Arc<ActiveContext>, Arc<ActiveContext>);
+
 /// Reads contexts for one block.
 #[derive(Debug)]
 pub(in crate::jsonld) struct Contexts<'p> {
@@ -166,9 +169,11 @@ pub(in crate::jsonld) struct Contexts<'p> {
     /// Results of applying scoped contexts. What a key is made of is kept with it, so that addresses stay theirs.
     memo: HashMap<MemoKey, (Arc<ActiveContext>, LocalContext, Arc<ActiveContext>)>,
     /// Results of applying contexts from elsewhere.
-    remote_memo: HashMap<(usize, Box<str>), (Arc<ActiveContext>, Arc<ActiveContext>)>,
+    remote_memo: HashMap<(usize, Box<str>), Applied>,
     pub(in crate::jsonld) problems: Vec<Problem>,
     pub(in crate::jsonld) problems_dropped: usize,
+    /// Mistakes up to now, those that were known before among them.
+    mistakes: usize,
 }
 
 impl<'p> Contexts<'p> {
@@ -193,6 +198,7 @@ impl<'p> Contexts<'p> {
             remote_memo: HashMap::new(),
             problems: Vec::new(),
             problems_dropped: 0,
+            mistakes: 0,
         }
     }
 
@@ -201,6 +207,7 @@ impl<'p> Contexts<'p> {
         if self.tolerance == Tolerance::Strict || problem.is_final() {
             return Err(problem);
         }
+        self.mistakes += 1;
         if self.problems.len() >= MISTAKES_MAX {
             self.problems_dropped += 1;
         } else if !self.problems.contains(&problem) {
@@ -411,7 +418,7 @@ impl<'p> Contexts<'p> {
             return Ok(Arc::new(ActiveContext { base: active.base.clone(), ..shared }));
         }
         let mark = self.loader.mark();
-        let problems = self.problems.len() + self.problems_dropped;
+        let mistakes = self.mistakes;
         let base_was_used = std::mem::take(&mut self.base_was_used);
         let remote = self.loader.load(iri)?;
         let chain = Chain { iri, before: reading.chain };
@@ -423,9 +430,7 @@ impl<'p> Contexts<'p> {
             protected: false,
         };
         let mut result = self.process_as(active, remote.value(), inner)?;
-        let is_pure = !self.base_was_used
-            && self.problems.len() + self.problems_dropped == problems
-            && result.previous.is_none();
+        let is_pure = !self.base_was_used && self.mistakes == mistakes && result.previous.is_none();
         self.base_was_used |= base_was_used;
         if let (Some(parent), true) = (parent, is_pure) {
             self.loader.share(parent, iri, mark, Arc::make_mut(&mut result));
@@ -442,16 +447,20 @@ impl<'p> Contexts<'p> {
                 if let (Some(known), Some(new)) = (context.terms.get(term), definition)
                     && known.protected
                 {
-                    if !known.same_as(new) {
-                        let detail = format!("{} is protected and means something else", quoted(term));
-                        self.tolerate(Problem::new(ErrorCode::ProtectedTermRedefinition, detail))?;
-                    }
-                    kept.push((term, Arc::clone(known)));
+                    kept.push((term, Arc::clone(known), known.same_as(new)));
                 }
+            }
+            // A table has no order, and the same page must give the same findings.
+            kept.sort_unstable_by_key(|(term, _, _)| *term);
+        }
+        for (term, _, is_same) in &kept {
+            if !is_same {
+                let detail = format!("{} is protected and means something else", quoted(term));
+                self.tolerate(Problem::new(ErrorCode::ProtectedTermRedefinition, detail))?;
             }
         }
         schema_org::apply(context);
-        for (term, definition) in kept {
+        for (term, definition, _) in kept {
             context.set(term, Some(definition));
         }
         Ok(())

@@ -94,6 +94,9 @@ impl Expander<'_> {
             current = self.contexts.process(&current, local, base.as_ref())?;
         }
         let before_types = Arc::clone(&current);
+        if !before_types.has_scoped {
+            return Ok(Scope { active: current, before_types });
+        }
         let mut keys: Vec<(&str, Value<'_>)> =
             object.members().filter(|(key, _)| before_types.is_type_key(key)).collect();
         keys.sort_unstable_by_key(|(key, _)| *key);
@@ -164,11 +167,21 @@ impl Expander<'_> {
         building: &mut Building<'d>,
     ) -> Result<()> {
         self.contexts.step()?;
-        match self.iri(&scope.active, key, false, true)? {
+        let definition = scope.active.term(key);
+        // Most keys are terms, which need be looked up only once.
+        let expanded = match definition.map(|definition| &definition.mapping) {
+            Some(Mapping::Name { text, valid }) => {
+                self.spend_bytes(text.len())?;
+                Expanded::Name(Name { text: String::from(&**text).into(), valid: *valid })
+            }
+            Some(Mapping::Null) => Expanded::Null,
+            Some(Mapping::Keyword(_)) | None => self.iri(&scope.active, key, false, true)?,
+        };
+        match expanded {
             Expanded::Null => Ok(()),
             Expanded::Keyword(keyword) => self.expand_keyword(scope, active, keyword, key, value, building),
             Expanded::Name(name) if name.valid || name.text.contains(':') => {
-                self.expand_property(&scope.active, key, name, value, building)
+                self.expand_property(&scope.active, (key, definition), name, value, building)
             }
             // A word without a meaning.
             Expanded::Name(_) => Ok(()),
@@ -362,12 +375,11 @@ impl Expander<'_> {
     fn expand_property<'d>(
         &mut self,
         context: &Arc<ActiveContext>,
-        key: &'d str,
+        (key, definition): (&'d str, Option<&TermDefinition>),
         name: Name<'d>,
         value: Value<'d>,
         building: &mut Building<'d>,
     ) -> Result<()> {
-        let definition = context.term(key);
         let active = Active::Property { key, definition };
         let container = active.container();
         let type_mapping = definition.and_then(|definition| definition.type_mapping.as_ref());
