@@ -422,18 +422,28 @@ fn hostile_contexts_from_elsewhere_are_bounded() {
         format!("{{\"@context\":{{{}}}}}", terms.join(","))
     };
     let (a, b, c, d) = (fan("b"), fan("c"), fan("d"), fan("e"));
+    let scoped = format!("{}{{}}{}", r#"{"t":{"@id":"urn:t","@context":"#.repeat(38), "}}".repeat(38));
+    let deep = format!("{{\"@context\":{scoped}}}");
     let config = config(&[
         ("a", &a),
         ("b", &b),
         ("c", &c),
         ("d", &d),
         ("e", &a),
+        ("deep", &deep),
         ("self", r#"{"@context": "https://ctx.example/self"}"#),
         ("own", r#"{"@context": {"t": {"@id": "urn:t", "@context": "https://ctx.example/own"}}}"#),
     ]);
     let graph =
         survives("a fan", r#"{"@context":"https://ctx.example/a","t0":{"t0":{"t0":1}}}"#.to_owned(), &config);
     assert!(!graph.diagnostics.is_empty());
+    let body = format!(
+        r#"{}{{"@context":"https://ctx.example/deep","t":{{"t":1}}}}{}"#,
+        r#"{"urn:p":"#.repeat(97),
+        "}".repeat(97)
+    );
+    let graph = survives("a deep context deep down", body, &config);
+    assert_eq!((graph.quads.len(), graph.diagnostics.len()), (99, 0), "{:?}", graph.diagnostics);
     let graph =
         survives("itself", r#"{"@context":"https://ctx.example/self","urn:p":1}"#.to_owned(), &config);
     assert_eq!(graph.diagnostics[0].code, "json-ld-context");

@@ -26,6 +26,8 @@ const I18N: &str = "https://www.w3.org/ns/i18n#";
 
 /// Values of a property that are compared one by one to find equal ones.
 const FEW_VALUES: usize = 16;
+/// Nodes described twice that are told from others one by one.
+const FEW_REPEATED: usize = 8;
 /// Nodes written between two looks at the clock.
 const NODES_BETWEEN_LOOKS: usize = 256;
 
@@ -51,6 +53,9 @@ pub(super) struct Writer<'d> {
     pending: VecDeque<Pending<'d>>,
     /// Names of nodes that said something. When one comes again it may say the same again.
     described: HashSet<(NamedOrBlankNode, GraphName)>,
+    /// Those that came again.
+    repeated: Vec<NamedOrBlankNode>,
+    /// Any quad may be there twice.
     may_repeat: bool,
     indexes: HashMap<(NamedOrBlankNode, GraphName), &'d str>,
     /// The first thing left out because it is not well-formed, and how many there were.
@@ -70,6 +75,7 @@ impl<'d> Writer<'d> {
             blank_count: 0,
             pending: VecDeque::new(),
             described: HashSet::new(),
+            repeated: Vec::new(),
             may_repeat: false,
             indexes: HashMap::new(),
             ill_formed: None,
@@ -96,9 +102,15 @@ impl<'d> Writer<'d> {
             }
         }
         let mut quads = std::mem::take(&mut self.quads);
-        if self.may_repeat {
-            let mut seen = HashSet::with_capacity(quads.len());
-            let repeated: Vec<bool> = quads.iter().map(|quad| !seen.insert(quad)).collect();
+        if self.may_repeat || !self.repeated.is_empty() {
+            let mut seen = HashSet::new();
+            let repeated: Vec<bool> = quads
+                .iter()
+                .map(|quad| {
+                    let may_repeat = self.may_repeat || self.repeated.contains(&quad.subject);
+                    may_repeat && !seen.insert(quad)
+                })
+                .collect();
             drop(seen);
             let mut repeated = repeated.into_iter();
             quads.retain(|_| !repeated.next().unwrap_or(false));
@@ -146,7 +158,13 @@ impl<'d> Writer<'d> {
                 NamedOrBlankNode::BlankNode(_) => !self.labels.is_empty(),
             };
             if has_name && node.says_something() {
-                self.may_repeat |= !self.described.insert((subject.clone(), graph.clone()));
+                let is_new = self.described.insert((subject.clone(), graph.clone()));
+                if !is_new && !self.repeated.contains(subject) {
+                    self.may_repeat |= self.repeated.len() >= FEW_REPEATED;
+                    if !self.may_repeat {
+                        self.repeated.push(subject.clone());
+                    }
+                }
             }
         }
         self.may_repeat |= node.types.len() > FEW_VALUES;
