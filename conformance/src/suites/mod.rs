@@ -1,6 +1,7 @@
 //! One file per suite: how its cases are read and judged.
 
 pub mod feeds;
+pub mod jsonld;
 pub mod microdata;
 pub mod microformats;
 pub mod mime;

@@ -7,7 +7,7 @@ mod feed;
 mod file;
 mod guard;
 pub mod html;
-mod jsonld;
+pub mod jsonld;
 mod link_header;
 mod meta;
 mod microdata;

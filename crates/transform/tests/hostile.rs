@@ -178,7 +178,7 @@ fn json_is_counted_before_it_is_read() {
         "application/ld+json",
         format!("{}{{{wide}\"@id\":\"urn:z\"}}{}", "{\"urn:p\":".repeat(97), "}".repeat(97)),
     );
-    assert_eq!(codes(&graph), ["json-ld-too-costly"]);
+    assert!(codes(&graph).is_empty(), "{:?}", codes(&graph));
     assert!(elapsed < Duration::from_secs(1), "{elapsed:?}");
     // As deep as is allowed, and wide at the bottom.
     let leaves: String = (0..2000).map(|n| format!("\"p{n}\":{n},")).collect();

@@ -183,7 +183,7 @@ fn json_ld_blocks_stand_alone() {
             _:4 <urn:v:p> _:5 .
             _:5 <rdf:first> "a" .
             _:5 <rdf:rest> <rdf:nil> .
-            ! error: line 6: broken JSON, block left out: Unexpected closing curly bracket, no array to close [json-ld-syntax]
+            ! error: line 6: broken JSON, block left out: found '}' where a value was expected [json-ld-syntax]
             ! error: line 9: the context <https://unknown.example/context> is not known, block left out [json-ld-context]"#]],
     );
 }
@@ -244,11 +244,11 @@ fn contexts_come_from_the_configuration() {
         <https://example.org/dir/x> <schema:name> "L" .
         <https://example.org/dir/x> <urn:p> "1"^^<xsd:integer> .
         --
-        ! error: line 1: the context <https://ctx.example/deep> is not known, block left out [json-ld-context]
+        ! error: line 1: the context <https://ctx.example/deep> cannot be read: nested deeper than 100, block left out [json-ld-context]
         --
-        ! error: line 1: a context cannot be used, block left out: this processor only allows 8 remote context, threshold exceeded [json-ld-context]
+        ! error: line 1: contexts name each other more than 8 deep, block left out [json-ld-context]
         --
-        ! error: line 1: a context cannot be used, block left out: failed to parse remote context https://ctx.example/not-json: Parser error at line 1 column 1: Unexpected char: '<' [json-ld-context]"#]]
+        ! error: line 1: the context <https://ctx.example/not-json> cannot be read: found '<' where a value was expected, block left out [json-ld-context]"#]]
     .assert_eq(&shown.join("\n--\n"));
 }
 
