@@ -30,7 +30,7 @@ struct Suite {
     known_failures: &'static [(&'static str, &'static str)],
 }
 
-const SUITES: &[Suite] = &[];
+const SUITES: &[Suite] = &[Suite { name: "rdfa", run: suites::rdfa::run, known_failures: &[] }];
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

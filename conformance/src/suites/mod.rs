@@ -1,1 +1,3 @@
 //! One file per suite: how its cases are read and judged.
+
+pub mod rdfa;

@@ -92,13 +92,19 @@ impl FromStr for Syntax {
     }
 }
 
-/// Where JSON-LD contexts come from.
+/// Where JSON-LD contexts and RDFa vocabularies come from.
 ///
 /// `transform` never opens a socket: whoever wants contexts from the web fetches them first and answers
 /// here from a cache. schema.org's context is built in and is not asked for.
 pub trait ContextSource: Send + Sync + fmt::Debug {
     /// The context document (JSON with an `@context` in it) at an absolute IRI, or nothing.
     fn context(&self, iri: &str) -> Option<Arc<str>>;
+
+    /// The vocabulary at an absolute IRI without fragment, in Turtle, RDF/XML or HTML with RDFa, or nothing. Asked for
+    /// when `vocab_expansion` is set.
+    fn vocabulary(&self, iri: &str) -> Option<Arc<str>> {
+        self.context(iri)
+    }
 }
 
 /// Knows no context but the built-in one.
