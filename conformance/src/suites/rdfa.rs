@@ -16,6 +16,23 @@ use webloom_transform::{ContextSource, Syntax, TransformConfig};
 use crate::Outcome;
 use crate::graphs::{ask, difference, extract, isomorphic, read};
 
+const MERGED: &str = "the graph was made by a processor that read all of HTML 5's time elements in every host, and began \
+                      a new list at every `about`, where the specification goes on with the subject's list";
+
+/// All of them graphs; their ASK queries are answered as expected.
+pub const KNOWN_FAILURES: &[(&str, &str)] = &[
+    ("rdfa1.1/html4/0295 graph", MERGED),
+    ("rdfa1.1/html5-invalid/0295 graph", MERGED),
+    ("rdfa1.1/svg/0295 graph", MERGED),
+    ("rdfa1.1/xhtml1/0295 graph", MERGED),
+    ("rdfa1.1/xhtml5-invalid/0295 graph", MERGED),
+    ("rdfa1.1/xml/0295 graph", MERGED),
+    (
+        "rdfa1.1/xml/0180 graph",
+        "a `base` element outside of the XHTML namespace is not HTML's and sets no base",
+    ),
+];
+
 /// Runs all cases.
 pub fn run(folder: &Path) -> anyhow::Result<Vec<Outcome>> {
     let folder = folder.join("rdfa");

@@ -38,6 +38,7 @@ impl<'a> Attributes<'a> {
     pub(super) fn of(element: &'a Element, profile: Profile) -> Self {
         let mut found = Self::default();
         let mut xml_lang = None;
+        let mut html_xml_lang = None;
         for attribute in &element.attributes {
             let value = &*attribute.value;
             if attribute.name.ns == ns!() && attribute.name.prefix.is_none() {
@@ -60,7 +61,9 @@ impl<'a> Attributes<'a> {
                     "typeof" => found.type_of = Some(value),
                     "value" => found.value = Some(value),
                     "vocab" => found.vocab = Some(value),
-                    // In HTML a colon is a letter of the name.
+                    // In HTML a colon is a letter of the name. Browsers do not look at `xml:lang`, but who writes
+                    // it alone means it.
+                    "xml:lang" if !profile.xml => html_xml_lang = Some(value),
                     name if !profile.xml && name.starts_with("xmlns:") => found.xmlns = true,
                     _ => {}
                 }
@@ -75,7 +78,7 @@ impl<'a> Attributes<'a> {
             }
         }
         // Where both are given, XML's counts.
-        found.language = xml_lang.or(found.language);
+        found.language = xml_lang.or(found.language).or(html_xml_lang);
         found.keep_html_values(element, profile);
         found
     }

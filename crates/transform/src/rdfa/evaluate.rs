@@ -475,7 +475,7 @@ impl<'a> Evaluator<'a> {
         if targets.is_empty() {
             return;
         }
-        match self.property_value(id, element, attributes, scope, typed) {
+        match self.property_value(id, element, attributes, scope, subject, typed) {
             Some(Value::Known(term)) => self.give(subject, targets, term),
             Some(Value::Text(form)) => {
                 let pending =
@@ -493,6 +493,7 @@ impl<'a> Evaluator<'a> {
         element: &Element,
         attributes: &Attributes<'_>,
         scope: &Scope,
+        subject: &Node,
         typed: Option<&Node>,
     ) -> Option<Value> {
         let language = || scope.language.clone();
@@ -533,8 +534,9 @@ impl<'a> Evaluator<'a> {
         {
             return Some(Value::Known((*referent).clone().into()));
         }
+        // Not so where the element types its own subject, as the root does: that stands for an `about`.
         if attributes.about.is_none()
-            && let Some(typed) = typed
+            && let Some(typed) = typed.filter(|typed| *typed != subject)
         {
             return Some(Value::Known((**typed).clone().into()));
         }

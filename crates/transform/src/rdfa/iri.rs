@@ -30,7 +30,7 @@ impl Base {
     pub(super) fn resolve(&self, reference: &str) -> Option<NamedNode> {
         let reference = reference.trim_ascii();
         let resolved = self.0.resolve(reference).or_else(|_| self.0.resolve(&escape(reference))).ok()?;
-        Some(NamedNode::new_unchecked(resolved.into_inner()))
+        Some(NamedNode::new_unchecked(without_dots(resolved)))
     }
 
     /// The base that a reference sets.
@@ -39,13 +39,49 @@ impl Base {
     }
 }
 
+/// Takes `.` and `..` out of the path, which resolving does for relative references only.
+fn without_dots(iri: Iri<String>) -> String {
+    let path = iri.path();
+    let is_dots = |segment: &str| matches!(segment, "." | "..");
+    if iri.authority().is_none() || !path.split('/').any(is_dots) {
+        return iri.into_inner();
+    }
+    let mut kept: Vec<&str> = Vec::new();
+    for segment in path.split('/').skip(1) {
+        match segment {
+            "." => {}
+            ".." => drop(kept.pop()),
+            _ => kept.push(segment),
+        }
+    }
+    // A path that ends in dots ends in a directory.
+    if path.rsplit('/').next().is_some_and(is_dots) {
+        kept.push("");
+    }
+    let head = iri.as_str().len() - path.len() - iri.query().map_or(0, |query| query.len() + 1);
+    let head = head - iri.fragment().map_or(0, |fragment| fragment.len() + 1);
+    let (head, tail) = (&iri.as_str()[..head], &iri.as_str()[head + path.len()..]);
+    format!("{head}/{}{tail}", kept.join("/"))
+}
+
 /// The IRI, repaired where only some characters need escaping.
-pub(super) fn named(iri: String) -> Option<NamedNode> {
+fn named(iri: String) -> Option<NamedNode> {
     if Iri::parse(iri.as_str()).is_ok() {
         return Some(NamedNode::new_unchecked(iri));
     }
     let escaped = escape(&iri).into_owned();
     Iri::parse(escaped.as_str()).is_ok().then(|| NamedNode::new_unchecked(escaped))
+}
+
+/// A name in a namespace that is a valid IRI, or empty where it was none.
+pub(super) fn in_namespace(namespace: &str, name: &str) -> Option<NamedNode> {
+    let mut iri = String::with_capacity(namespace.len() + name.len());
+    iri.push_str(namespace);
+    iri.push_str(name);
+    // Nearly all names are plain words behind a slash or a hash, and cannot spoil the IRI.
+    let plain = namespace.ends_with(['/', '#'])
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'));
+    if plain { Some(NamedNode::new_unchecked(iri)) } else { named(iri) }
 }
 
 /// The text as an absolute IRI.
@@ -135,6 +171,9 @@ mod tests {
             (" d ", Some("http://a.example/b/d")),
             ("../../..", Some("http://a.example/")),
             ("#x", Some("http://a.example/b/c?q#x")),
+            ("http://b.example/x/../y/./z/..?a/../b", Some("http://b.example/y/?a/../b")),
+            ("http://b.example//../..//x#y/../z", Some("http://b.example//x#y/../z")),
+            ("mailto:a/../b", Some("mailto:a/../b")),
             ("http://other.example", Some("http://other.example")),
             ("a b", Some("http://a.example/b/a%20b")),
             ("a[1]{2}|%zz%41", Some("http://a.example/b/a%5B1%5D%7B2%7D%7C%25zz%41")),

@@ -3,7 +3,7 @@
 //! XML literals stand alone: every outermost element declares the prefixes that were in scope, attributes are sorted,
 //! nothing is abbreviated. Both forms stop at a given size, so that nested literals cannot multiply.
 
-use html5ever::{LocalName, local_name, ns};
+use html5ever::{local_name, ns};
 
 use crate::dom::{Dom, Edge, Element, NodeData, NodeId};
 
@@ -75,16 +75,15 @@ pub(super) fn html(dom: &Dom, top: NodeId, bytes_max: usize) -> Option<String> {
                 }
                 out.push('>');
             }
+            (Edge::Close(_), NodeData::Element(element)) if is_void(element) => {}
             (Edge::Close(_), NodeData::Element(element)) => {
-                if !(element.name.ns == ns!(html) && is_void(&element.name.local)) {
-                    out.push_str("</");
-                    push_name(element, &mut out);
-                    out.push('>');
-                }
+                out.push_str("</");
+                push_name(element, &mut out);
+                out.push('>');
             }
             (Edge::Open(id), NodeData::Text(text)) => {
                 let parent = dom.parent(id).and_then(|parent| dom.element(parent));
-                if parent.is_some_and(|parent| parent.name.ns == ns!(html) && is_raw(&parent.name.local)) {
+                if parent.is_some_and(is_raw) {
                     out.push_str(text);
                 } else {
                     escape_html(text, false, &mut out);
@@ -192,35 +191,37 @@ fn escape_html(text: &str, in_attribute: bool, out: &mut String) {
     }
 }
 
-fn is_void(name: &LocalName) -> bool {
-    matches!(
-        *name,
-        local_name!("area")
-            | local_name!("base")
-            | local_name!("br")
-            | local_name!("col")
-            | local_name!("embed")
-            | local_name!("hr")
-            | local_name!("img")
-            | local_name!("input")
-            | local_name!("link")
-            | local_name!("meta")
-            | local_name!("param")
-            | local_name!("source")
-            | local_name!("track")
-            | local_name!("wbr")
-    )
+fn is_void(element: &Element) -> bool {
+    element.name.ns == ns!(html)
+        && matches!(
+            element.name.local,
+            local_name!("area")
+                | local_name!("base")
+                | local_name!("br")
+                | local_name!("col")
+                | local_name!("embed")
+                | local_name!("hr")
+                | local_name!("img")
+                | local_name!("input")
+                | local_name!("link")
+                | local_name!("meta")
+                | local_name!("param")
+                | local_name!("source")
+                | local_name!("track")
+                | local_name!("wbr")
+        )
 }
 
-fn is_raw(name: &LocalName) -> bool {
-    matches!(
-        *name,
-        local_name!("style")
-            | local_name!("script")
-            | local_name!("xmp")
-            | local_name!("iframe")
-            | local_name!("noembed")
-            | local_name!("noframes")
-            | local_name!("plaintext")
-    )
+fn is_raw(element: &Element) -> bool {
+    element.name.ns == ns!(html)
+        && matches!(
+            element.name.local,
+            local_name!("style")
+                | local_name!("script")
+                | local_name!("xmp")
+                | local_name!("iframe")
+                | local_name!("noembed")
+                | local_name!("noframes")
+                | local_name!("plaintext")
+        )
 }

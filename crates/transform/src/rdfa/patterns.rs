@@ -38,7 +38,6 @@ pub(super) fn copy(output: &mut Output) {
             said.entry(&triple.subject).or_default().push(triple);
         }
     }
-    let mut added: Vec<Triple> = Vec::new();
     let mut done: HashSet<&NamedOrBlankNode> = HashSet::new();
     for (subject, _) in &copies {
         // A pattern that is copied itself goes in the end.
@@ -57,25 +56,23 @@ pub(super) fn copy(output: &mut Output) {
                 continue;
             }
             for triple in said.get(pattern).into_iter().flatten() {
-                if !output.take(60) {
+                if output.is_full() {
                     break;
                 }
-                added.push(Triple::new((*subject).clone(), triple.predicate.clone(), triple.object.clone()));
+                output.push((*subject).clone(), triple.predicate.clone(), triple.object.clone());
             }
             waiting.extend(copied_by.get(pattern).into_iter().flatten().rev());
         }
     }
+    let added = std::mem::take(&mut output.triples);
     let kept: Vec<bool> = triples
         .iter()
         .map(|triple| !referenced.contains(&triple.subject) && target(triple).is_none())
         .collect();
     let mut kept = kept.into_iter();
-    let mut triples = triples;
-    triples.retain(|_| kept.next().unwrap_or(true));
     output.triples = triples;
-    for triple in added {
-        output.push(triple.subject, triple.predicate, triple.object);
-    }
+    output.triples.retain(|_| kept.next().unwrap_or(true));
+    output.triples.extend(added);
 }
 
 fn node(term: &Term) -> Option<NamedOrBlankNode> {

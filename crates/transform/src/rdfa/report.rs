@@ -14,6 +14,9 @@ const NAMES_MAX: usize = 8;
 /// Events kept for the processor graph.
 const EVENTS_MAX: usize = 10_000;
 
+/// Characters of an event's description.
+const MESSAGE_CHARS_MAX: usize = 300;
+
 /// The classes of the processor graph's vocabulary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -98,7 +101,7 @@ impl Report {
     /// Notes something for the processor graph only.
     pub(super) fn event(&mut self, kind: Kind, message: &str) {
         if self.wanted && self.events.len() < EVENTS_MAX {
-            self.events.push((kind, message.to_owned()));
+            self.events.push((kind, message.chars().take(MESSAGE_CHARS_MAX).collect()));
         }
     }
 

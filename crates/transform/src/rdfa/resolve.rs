@@ -7,7 +7,7 @@ use oxrdf::{BlankNode, NamedNode, NamedOrBlankNode};
 
 use super::evaluate::{Evaluator, Node, Scope};
 use super::initial;
-use super::iri::{absolute, is_name, is_term, named, split_curie};
+use super::iri::{absolute, in_namespace, is_name, is_term, split_curie};
 use super::report::Kind;
 use crate::dom::Element;
 
@@ -26,15 +26,14 @@ impl Evaluator<'_> {
     /// unknown is worth mentioning.
     pub(super) fn name(&mut self, word: &str, scope: &Scope, expected: bool) -> Option<NamedOrBlankNode> {
         if is_term(word) {
-            let iri = match (&scope.vocabulary, initial::term(word, self.profile.xhtml_terms)) {
-                (Some(vocabulary), _) => format!("{vocabulary}{word}"),
-                (None, Some((namespace, term))) => format!("{namespace}{term}"),
-                (None, None) => {
-                    self.report.unknown_term(word, expected);
-                    return None;
-                }
-            };
-            return named(iri).map(Into::into);
+            if let Some(vocabulary) = &scope.vocabulary {
+                return in_namespace(vocabulary, word).map(Into::into);
+            }
+            if let Some((namespace, term)) = initial::term(word, self.profile.xhtml_terms) {
+                return in_namespace(namespace, term).map(Into::into);
+            }
+            self.report.unknown_term(word, expected);
+            return None;
         }
         match self.curie(word) {
             Curie::Node(node) => Some(node),
@@ -102,10 +101,7 @@ impl Evaluator<'_> {
                 None => return Curie::Unknown,
             },
         };
-        let mut iri = String::with_capacity(namespace.len() + reference.len());
-        iri.push_str(namespace);
-        iri.push_str(reference);
-        named(iri).map_or(Curie::Broken, |node| Curie::Node(node.into()))
+        in_namespace(namespace, reference).map_or(Curie::Broken, |node| Curie::Node(node.into()))
     }
 
     /// Binds what `xmlns:…` declares.
@@ -156,7 +152,7 @@ impl Evaluator<'_> {
         // A relative IRI is not resolved when declared; what it gives is, where the document is read.
         let namespace: Rc<str> = match absolute(iri) {
             Some(_) => Rc::from(iri),
-            None => self.document.resolve(iri).map_or_else(|| Rc::from(iri), |node| Rc::from(node.as_str())),
+            None => self.document.resolve(iri).map_or_else(|| Rc::from(""), |node| Rc::from(node.as_str())),
         };
         if self.report.wants_events()
             && let Some(before) = self.prefixes.namespace(&prefix)

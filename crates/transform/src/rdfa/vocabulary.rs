@@ -15,7 +15,7 @@ use webloom_model::PageUrl;
 
 use super::evaluate::Evaluator;
 use super::iri::Base;
-use super::output::{Output, term_bytes};
+use super::output::Output;
 use super::report::Report;
 use super::{Profile, attributes};
 use crate::html::build::build;
@@ -66,12 +66,12 @@ fn read(iri: &str, text: &str, config: &TransformConfig) -> Vec<Triple> {
     let Ok(url) = PageUrl::for_local_document(iri) else {
         return Vec::new();
     };
-    let page = detect_syntax(text);
-    if page == VocabularySyntax::Html {
+    let syntax = detect_syntax(text);
+    if syntax == VocabularySyntax::Html {
         return read_html(iri, text, config);
     }
     let mut sink = Sink::new(&url, config);
-    match page {
+    match syntax {
         VocabularySyntax::RdfXml => rdf::read_rdf_xml(&url, text, &mut sink),
         _ => rdf::read_turtle(&url, text, &mut sink),
     }
@@ -149,23 +149,20 @@ impl Hierarchy {
 
     /// Adds what follows, each statement once.
     fn apply(&self, output: &mut Output) {
+        if self.properties.is_empty() && self.classes.is_empty() {
+            return;
+        }
         let mut properties: HashMap<NamedNode, Rc<[NamedNode]>> = HashMap::new();
         let mut classes: HashMap<NamedNode, Rc<[NamedNode]>> = HashMap::new();
-        let mut known: HashSet<Triple> = HashSet::new();
+        let mut known: HashSet<Triple> = output.triples.iter().cloned().collect();
         let mut next = 0;
         // What is added may imply more: a property may have `rdf:type` above it.
         while next < output.triples.len() && !output.is_full() {
             let triple = output.triples[next].clone();
             next += 1;
-            if known.is_empty() && self.properties.is_empty() && self.classes.is_empty() {
-                return;
-            }
-            if !output.take(term_bytes(&triple.object)) {
-                return;
-            }
-            let mut add = Vec::new();
+            let mut added = Vec::new();
             if let Some(implied) = closure(&self.properties, &triple.predicate, &mut properties, output) {
-                add.extend(implied.iter().map(|predicate| {
+                added.extend(implied.iter().map(|predicate| {
                     Triple::new(triple.subject.clone(), predicate.clone(), triple.object.clone())
                 }));
             }
@@ -173,14 +170,15 @@ impl Hierarchy {
                 && let Term::NamedNode(class) = &triple.object
                 && let Some(implied) = closure(&self.classes, class, &mut classes, output)
             {
-                add.extend(
+                added.extend(
                     implied.iter().map(|class| Triple::new(triple.subject.clone(), TYPE, class.clone())),
                 );
             }
-            if next == 1 {
-                known.extend(output.triples.iter().cloned());
-            }
-            for triple in add {
+            for triple in added {
+                // Finding that something is known costs too.
+                if !output.take(8) {
+                    return;
+                }
                 if known.insert(triple.clone()) {
                     output.push(triple.subject, triple.predicate, triple.object);
                 }
