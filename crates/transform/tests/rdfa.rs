@@ -704,12 +704,12 @@ fn copies_of_what_is_no_pattern_stay() {
 fn iris_are_repaired_or_left() {
     check(
         HTML,
-        r##"<a property="dc:a" href="a b|c">x</a><a property="dc:a" href="http://[">text</a><p property="dc:a<b">x</p><p property="a&quot;b:c">x</p>"##,
+        r##"<a property="dc:a" href="a b|c">x</a><a property="dc:a" href="http://a.example:port/">text</a><p property="dc:a<b">x</p><p property="a&quot;b:c">x</p>"##,
         expect![[r#"
             <> <dct:a> <a%20b%7Cc>
-            <> <dct:a> <http://%5B>
+            <> <dct:a> "text"
             <> <dct:a%3Cb> "x"
-            ! warning: RDFa values that stand for nothing were ignored: a"b:c [rdfa-ignored-value]"#]],
+            ! warning: RDFa values that stand for nothing were ignored: http://a.example:port/, a"b:c [rdfa-ignored-value]"#]],
     );
 }
 

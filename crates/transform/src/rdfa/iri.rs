@@ -181,7 +181,8 @@ mod tests {
             ("http://[::1]/[x]", Some("http://[::1]/%5Bx%5D")),
             ("ü", Some("http://a.example/b/ü")),
             ("\u{e000}", Some("http://a.example/b/%EE%80%80")),
-            ("http://[", None),
+            ("http://[", Some("http://%5B")),
+            ("http://a.example:port/", None),
             ("mailto:a@b.example", Some("mailto:a@b.example")),
         ] {
             assert_eq!(base.resolve(reference).as_ref().map(NamedNode::as_str), expected, "{reference:?}");
