@@ -78,7 +78,7 @@ pub(crate) fn read(page: &ParsedPage<'_>, sink: &mut Sink<'_>) {
     };
     let document = Rc::new(document);
     let mut report = Report::new(document.as_str(), config.processor_graph);
-    note_markup_errors(page, sink, &mut report);
+    note_markup_errors(sink, &mut report);
     let output = Output::new(sink.limits());
     let base = html_base(page, profile, &document).unwrap_or_else(|| Rc::clone(&document));
     let (mut output, mut report) =
@@ -119,16 +119,12 @@ fn html_base(page: &ParsedPage<'_>, profile: Profile, document: &Base) -> Option
 }
 
 /// Puts what the parser found wrong into the processor graph. HTML has no errors: every text is a document.
-fn note_markup_errors(page: &ParsedPage<'_>, sink: &Sink<'_>, report: &mut Report) {
+fn note_markup_errors(sink: &Sink<'_>, report: &mut Report) {
     if !sink.config().processor_graph {
         return;
     }
-    let is_xhtml = page.page.header("content-type").is_some_and(|value| value.contains("xhtml"));
-    if page.host == Host::Html && is_xhtml {
-        report.event(Kind::DocumentError, "the document is not well-formed XML; it was read as HTML");
-    }
     for diagnostic in &sink.graph.diagnostics {
-        if diagnostic.code.starts_with("xml-") {
+        if diagnostic.code.starts_with("xml-") || diagnostic.code == "xhtml-syntax" {
             report.event(Kind::DocumentError, &diagnostic.message);
         }
     }

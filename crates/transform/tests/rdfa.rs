@@ -854,8 +854,9 @@ fn the_processor_graph_is_given_when_asked() {
         <> <dct:a> "x"
         _:0 <rdf:type> <rdfa:DocumentError>
         _:0 <rdf:type> <rdfa:Error>
-        _:0 <dct:description> "the document is not well-formed XML; it was read as HTML"
-        _:0 <rdfa:context> <>"#]]
+        _:0 <dct:description> "XHTML that is not well-formed was read as HTML: </body> does not close the open element"
+        _:0 <rdfa:context> <>
+        ! warning: line 1: XHTML that is not well-formed was read as HTML: </body> does not close the open element [xhtml-syntax]"#]]
     .assert_eq(&show(&run(XHTML, format!("{XHTML_5}<body><p property='dc:a'>x</body></html>"), &config)));
     expect![[""]].assert_eq(&show(&run(HTML, "<p>nothing", &config)));
 }
