@@ -18,6 +18,7 @@ mod literal;
 mod output;
 mod patterns;
 mod prefixes;
+mod properties;
 mod report;
 mod resolve;
 mod vocabulary;

@@ -3,8 +3,8 @@
 //! In: a tree and what its host language decides. Out: triples and a report. A [`Frame`] is the specification's
 //! "evaluation context"; elements that change nothing get none, so most cost no more than a look at their attributes.
 //! Steps are numbered as in the specification. Literals that are an element's text are finished when the element ends,
-//! so every character is read once however deep properties are nested. Names are resolved in [`super::resolve`].
-//! Start at [`Evaluator::run`], then [`Evaluator::open`].
+//! so every character is read once however deep properties are nested. Values are made in [`super::properties`], names
+//! resolved in [`super::resolve`]. Start at [`Evaluator::run`], then [`Evaluator::open`].
 
 use std::rc::Rc;
 use std::time::Instant;
@@ -15,21 +15,18 @@ use oxrdf::{BlankNode, Literal, NamedNode, NamedNodeRef, NamedOrBlankNode, Term}
 
 use super::attributes::Attributes;
 use super::iri::Base;
-use super::lexical::{numeric, temporal};
-use super::lists::{ListId, Lists, Place};
+use super::lists::{ListId, Lists};
 use super::output::{Output, term_bytes};
 use super::prefixes::Prefixes;
+use super::properties::Pending;
 use super::report::{Kind, Report};
 use super::vocabulary::USES_VOCABULARY;
-use super::{Profile, initial, is_element, literal};
+use super::{Profile, initial, is_element};
 use crate::dom::{Dom, Edge, Element, NodeData, NodeId};
 
 /// Edges of the tree between two looks at the clock.
 const EDGES_PER_LOOK: u64 = 4096;
 const ROLE: NamedNodeRef<'_> = NamedNodeRef::new_unchecked("http://www.w3.org/1999/xhtml/vocab#role");
-const HTML_LITERAL: NamedNodeRef<'_> =
-    NamedNodeRef::new_unchecked("http://www.w3.org/1999/02/22-rdf-syntax-ns#HTML");
-
 /// A subject or an object, shared by the frames that know it.
 pub(super) type Node = Rc<NamedOrBlankNode>;
 
@@ -38,7 +35,7 @@ pub(super) type Node = Rc<NamedOrBlankNode>;
 pub(super) struct Scope {
     pub(super) base: Rc<Base>,
     pub(super) vocabulary: Option<Rc<str>>,
-    language: Option<Rc<str>>,
+    pub(super) language: Option<Rc<str>>,
 }
 
 /// A statement whose other end is still to come.
@@ -74,49 +71,16 @@ struct Established {
     skip: bool,
 }
 
-/// Where a property's value goes.
-enum Target {
-    Triple(NamedNode),
-    Item(Place),
-}
-
-/// A literal that is an element's text, until the element ends.
-struct Pending {
-    node: NodeId,
-    start: usize,
-    subject: Node,
-    targets: Vec<Target>,
-    form: Form,
-}
-
-/// How a text becomes a literal.
-#[derive(Clone)]
-enum Form {
-    Plain(Option<Rc<str>>),
-    Typed(NamedNode),
-    /// By its form a date or a time, else plain.
-    Temporal(Option<Rc<str>>),
-    /// By its form a number, else plain.
-    Numeric(Option<Rc<str>>),
-}
-
-/// The value of a property.
-enum Value {
-    Known(Term),
-    /// The element's text.
-    Text(Form),
-}
-
 /// Walks over one document.
 pub(super) struct Evaluator<'a> {
-    dom: &'a Dom,
+    pub(super) dom: &'a Dom,
     pub(super) profile: Profile,
     pub(super) document: Rc<Base>,
     pub(super) prefixes: Prefixes,
     frames: Vec<Frame>,
-    lists: Lists,
-    pending: Vec<Pending>,
-    text: String,
+    pub(super) lists: Lists,
+    pub(super) pending: Vec<Pending>,
+    pub(super) text: String,
     root_seen: bool,
     blank_count: u64,
     pub(super) output: Output,
@@ -446,145 +410,6 @@ impl<'a> Evaluator<'a> {
         (incomplete.into(), hanging)
     }
 
-    /// Step 11: properties.
-    #[expect(clippy::too_many_arguments, reason = "they are the specification's local values")]
-    fn step_11(
-        &mut self,
-        id: NodeId,
-        element: &Element,
-        attributes: &Attributes<'_>,
-        scope: &Scope,
-        subject: &Node,
-        typed: Option<&Node>,
-        lists: usize,
-    ) {
-        let Some(properties) = attributes.property else {
-            return;
-        };
-        let mut targets = Vec::new();
-        for word in properties.split_ascii_whitespace() {
-            if let Some(predicate) = self.predicate(word, scope, true) {
-                targets.push(if attributes.inlist {
-                    let list = self.lists.list(lists, &predicate);
-                    Target::Item(self.lists.place(list))
-                } else {
-                    Target::Triple(predicate)
-                });
-            }
-        }
-        if targets.is_empty() {
-            return;
-        }
-        match self.property_value(id, element, attributes, scope, subject, typed) {
-            Some(Value::Known(term)) => self.give(subject, targets, term),
-            Some(Value::Text(form)) => {
-                let pending =
-                    Pending { node: id, start: self.text.len(), subject: Rc::clone(subject), targets, form };
-                self.pending.push(pending);
-            }
-            None => {}
-        }
-    }
-
-    /// The value an element gives to its properties.
-    fn property_value(
-        &mut self,
-        id: NodeId,
-        element: &Element,
-        attributes: &Attributes<'_>,
-        scope: &Scope,
-        subject: &Node,
-        typed: Option<&Node>,
-    ) -> Option<Value> {
-        let language = || scope.language.clone();
-        if let Some(datatype) = attributes.datatype {
-            let datatype = datatype.trim_ascii();
-            let datatype = if datatype.is_empty() { None } else { self.predicate(datatype, scope, true) };
-            let form = match datatype {
-                Some(datatype) if datatype.as_ref() == rdf::XML_LITERAL => {
-                    let default = if self.profile.xml { "" } else { &*ns!(html) };
-                    let declared = self.prefixes.declared();
-                    let text = literal::xml(self.dom, id, &declared, default, self.output.left());
-                    return self.markup(text, rdf::XML_LITERAL);
-                }
-                Some(datatype) if datatype.as_ref() == HTML_LITERAL => {
-                    let text = literal::html(self.dom, id, self.output.left());
-                    return self.markup(text, HTML_LITERAL);
-                }
-                Some(datatype) => Form::Typed(datatype),
-                None => Form::Plain(language()),
-            };
-            return Some(match attributes.literal() {
-                Some(text) => Value::Known(form.literal(text)),
-                None => Value::Text(form),
-            });
-        }
-        if let Some(content) = attributes.content {
-            return Some(Value::Known(Form::Plain(language()).literal(content)));
-        }
-        if let Some(datetime) = attributes.datetime {
-            return Some(Value::Known(Form::Temporal(language()).literal(datetime)));
-        }
-        if let Some(value) = attributes.value {
-            return Some(Value::Known(Form::Numeric(language()).literal(value)));
-        }
-        if attributes.rel.is_none()
-            && attributes.rev.is_none()
-            && let Some(referent) = self.referent(attributes, scope)
-        {
-            return Some(Value::Known((*referent).clone().into()));
-        }
-        // Not so where the element types its own subject, as the root does: that stands for an `about`.
-        if attributes.about.is_none()
-            && let Some(typed) = typed.filter(|typed| *typed != subject)
-        {
-            return Some(Value::Known((**typed).clone().into()));
-        }
-        let is_time = self.profile.html5 && element.is_html(&local_name!("time"));
-        Some(Value::Text(if is_time { Form::Temporal(language()) } else { Form::Plain(language()) }))
-    }
-
-    /// A literal of markup; nothing when there is no room for it.
-    fn markup(&mut self, text: Option<String>, datatype: NamedNodeRef<'_>) -> Option<Value> {
-        match text {
-            Some(text) => Some(Value::Known(Literal::new_typed_literal(text, datatype).into())),
-            None => {
-                self.output.take(usize::MAX);
-                None
-            }
-        }
-    }
-
-    /// Gives a value to all properties of an element.
-    fn give(&mut self, subject: &Node, targets: Vec<Target>, value: Term) {
-        let last = targets.len() - 1;
-        let mut value = Some(value);
-        for (index, target) in targets.into_iter().enumerate() {
-            let value = if index == last { value.take() } else { value.clone() };
-            let Some(value) = value else {
-                return;
-            };
-            match target {
-                Target::Triple(predicate) => self.output.push((**subject).clone(), predicate, value),
-                Target::Item(place) => {
-                    if self.output.take(term_bytes(&value)) {
-                        self.lists.fill(place, value);
-                    }
-                }
-            }
-            if self.output.is_full() {
-                return;
-            }
-        }
-    }
-
-    /// The text of an element is complete.
-    fn finish_text(&mut self, pending: Pending) {
-        let Pending { start, subject, targets, form, .. } = pending;
-        let value = form.literal(&self.text[start..]);
-        self.give(&subject, targets, value);
-    }
-
     fn add_to_list(&mut self, list: ListId, item: Term) {
         if self.output.take(term_bytes(&item)) {
             self.lists.push(list, item);
@@ -670,7 +495,7 @@ impl<'a> Evaluator<'a> {
     }
 
     /// What an element refers to: `resource`, `href`, `src`, in this order.
-    fn referent(&mut self, attributes: &Attributes<'_>, scope: &Scope) -> Option<Node> {
+    pub(super) fn referent(&mut self, attributes: &Attributes<'_>, scope: &Scope) -> Option<Node> {
         attributes
             .resource
             .and_then(|resource| self.resource(resource, scope))
@@ -684,26 +509,6 @@ impl<'a> Evaluator<'a> {
             self.report.ignore(Kind::Warning, reference);
         }
         node.map(|node| Rc::new(node.into()))
-    }
-}
-
-impl Form {
-    fn literal(&self, text: &str) -> Term {
-        let datatype = match self {
-            Self::Typed(datatype) => Some(datatype.as_ref()),
-            Self::Temporal(_) => temporal(text),
-            Self::Numeric(_) => numeric(text),
-            Self::Plain(_) => None,
-        };
-        let literal = match (datatype, self) {
-            (Some(datatype), _) => Literal::new_typed_literal(text, datatype),
-            (
-                None,
-                Self::Plain(Some(language)) | Self::Temporal(Some(language)) | Self::Numeric(Some(language)),
-            ) => Literal::new_language_tagged_literal_unchecked(text, &**language),
-            (None, _) => Literal::new_simple_literal(text),
-        };
-        literal.into()
     }
 }
 
