@@ -31,6 +31,7 @@ struct Suite {
 }
 
 const SUITES: &[Suite] = &[
+    Suite { name: "rdfa", run: suites::rdfa::run, known_failures: suites::rdfa::KNOWN_FAILURES },
     Suite { name: "json-ld", run: suites::jsonld::run, known_failures: &[] },
     Suite { name: "feeds", run: suites::feeds::run, known_failures: suites::feeds::KNOWN_FAILURES },
     Suite { name: "microdata", run: suites::microdata::run, known_failures: &[] },

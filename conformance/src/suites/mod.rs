@@ -6,4 +6,5 @@ pub mod microdata;
 pub mod microformats;
 pub mod mime;
 pub mod rdf;
+pub mod rdfa;
 pub mod sparql;

@@ -90,7 +90,8 @@ fn plain_html_says_what_it_always_says() {
             <> <xhv:license> <https://example.org/by> .
             <> <xhv:next> <https://example.org/by> .
             <> <xhv:canonical> <> .
-            <> <xhv:next> <https://example.org/b> ."#]],
+            <> <xhv:next> <https://example.org/b> .
+            <> <xhv:license> <https://example.org/by> ."#]],
     );
 }
 
@@ -145,6 +146,8 @@ fn wild_references_are_made_valid_or_counted() {
             <> <rdfs:seeAlso> <https://example.org/s%20%20p> .
             <https://example.org/s%20%20p> <rdfs:label> "s" .
             <> <xhv:license> <urn:isbn:1> .
+            <> <xhv:license> <urn:isbn:1> .
+            <> <xhv:license> <javascript:x> .
             ! note: line 1: `http://exa mple/` is not a usable reference, nor are 3 others [html-bad-reference]"#]],
     );
 }

@@ -337,20 +337,34 @@ struct MappedContexts {
     others: Arc<dyn ContextSource>,
 }
 
-impl ContextSource for MappedContexts {
-    fn context(&self, iri: &str) -> Option<Arc<str>> {
-        self.maps
-            .iter()
-            .filter_map(|(prefix, dir)| Some((iri.strip_prefix(prefix.as_str())?, dir)))
-            .find_map(|(rest, dir)| {
+impl MappedContexts {
+    /// The file that answers for an IRI, with one of the endings a server would leave off.
+    fn file(&self, iri: &str, endings: &[&str]) -> Option<Arc<str>> {
+        self.maps.iter().filter_map(|(prefix, dir)| Some((iri.strip_prefix(prefix.as_str())?, dir))).find_map(
+            |(rest, dir)| {
                 let rest = rest.split(['?', '#']).next().unwrap_or_default();
                 // Nothing outside the directory, whatever the IRI says.
                 let inside = Path::new(rest).components().all(|part| {
                     matches!(part, std::path::Component::Normal(_) | std::path::Component::CurDir)
                 });
                 let file = if rest.is_empty() { dir.clone() } else { dir.join(rest) };
-                inside.then(|| std::fs::read_to_string(file).ok().map(Arc::from)).flatten()
-            })
-            .or_else(|| self.others.context(iri))
+                endings.iter().filter(|_| inside).find_map(|ending| {
+                    let mut name = file.clone().into_os_string();
+                    name.push(ending);
+                    std::fs::read_to_string(name).ok().map(Arc::from)
+                })
+            },
+        )
+    }
+}
+
+impl ContextSource for MappedContexts {
+    fn context(&self, iri: &str) -> Option<Arc<str>> {
+        self.file(iri, &[""]).or_else(|| self.others.context(iri))
+    }
+
+    fn vocabulary(&self, iri: &str) -> Option<Arc<str>> {
+        self.file(iri, &["", ".ttl", ".rdf", ".owl", ".nt", ".html", ".xhtml"])
+            .or_else(|| self.others.vocabulary(iri))
     }
 }

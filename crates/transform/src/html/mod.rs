@@ -9,7 +9,7 @@ pub mod parsed;
 pub(crate) mod plain;
 mod tokenize;
 
-use webloom_model::{DetectedPage, DocumentKind};
+use webloom_model::{DetectedPage, Diagnostic, DocumentKind};
 
 use crate::{Sink, Syntax, file, jsonld, meta, microdata, microformats, rdfa, xml};
 pub use parsed::{Host, ParsedPage};
@@ -31,10 +31,16 @@ const READERS: &[(Syntax, Reader)] = &[
 /// XHTML is read as XML while it is well-formed, and as what browsers make of it when it is not.
 pub(crate) fn parse<'a>(page: &'a DetectedPage, text: &str, sink: &mut Sink<'_>) -> ParsedPage<'a> {
     let as_xml = (page.detection.kind == DocumentKind::Xhtml)
-        .then(|| xml::parse(text, sink.limits(), sink.deadline()))
-        .filter(|document| document.well_formed);
+        .then(|| xml::parse(text, sink.limits(), sink.deadline()));
     match as_xml {
-        Some(document) => ParsedPage::from_xml(&page.page, document, sink),
+        Some(document) if document.well_formed => ParsedPage::from_xml(&page.page, document, sink),
+        Some(document) => {
+            if let Some(mistake) = document.diagnostics.into_iter().next() {
+                let message = format!("XHTML that is not well-formed was read as HTML: {}", mistake.message);
+                sink.diagnose(Diagnostic { code: "xhtml-syntax".into(), message, ..mistake });
+            }
+            ParsedPage::parse(&page.page, text, sink)
+        }
         None => ParsedPage::parse(&page.page, text, sink),
     }
 }

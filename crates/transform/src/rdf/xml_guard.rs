@@ -221,8 +221,8 @@ fn check_content(content: &str, entities: Option<&Entities<'_>>, limits: &Limits
     let mut literals = LiteralCost::default();
     let has_literals = memchr::memmem::find(content.as_bytes(), b"parseType").is_some();
     for markup in markup(content) {
-        if has_literals && literals.add(&markup, content.as_bytes()) > limits.graph_bytes_max {
-            let bytes_max = limits.graph_bytes_max;
+        if has_literals && literals.add(&markup, content.as_bytes()) > limits.term_bytes_max {
+            let bytes_max = limits.term_bytes_max;
             let message = format!(
                 "the document was refused: namespaces add more than {bytes_max} bytes to its literals"
             );
@@ -415,7 +415,7 @@ mod tests {
         assert!(refused("<!DOCTYPE r [<!ENTITY a \"b\"").is_some());
         let cycle = "<!DOCTYPE r [<!ENTITY a \"&b;\"><!ENTITY b \"&a;\">]><r>&a;</r>";
         assert_eq!(refused(cycle), None);
-        let limits = Limits { graph_bytes_max: 10_000, ..Limits::default() };
+        let limits = Limits { term_bytes_max: 10_000, ..Limits::default() };
         let namespaces: String = (0..50).map(|n| format!("xmlns:n{n}='urn:{n}' ")).collect();
         let literal = |parse_type: &str, count: usize| {
             let text =
