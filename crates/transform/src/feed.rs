@@ -16,6 +16,7 @@ mod opml;
 mod read;
 mod sitemap;
 mod terms;
+mod text;
 mod write;
 
 use oxrdf::Term;

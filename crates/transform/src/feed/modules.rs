@@ -5,9 +5,8 @@
 use super::iri;
 use super::model::{Category, Described, LIST_MAX, Media, Person, Place, Text, trim};
 use super::names::{Vocabulary, local_name, vocabulary};
-use super::read::{
-    Context, Reader, Role, Untyped, attribute, first, non_empty, push, rdf_resource, split_keywords,
-};
+use super::read::{Context, Reader, Role, attribute, first, non_empty, push, rdf_resource, split_keywords};
+use super::text::Untyped;
 use crate::dom::{Element, NodeId};
 
 /// The scheme of Apple's categories.
