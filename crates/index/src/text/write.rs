@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use oxrdf::{GraphNameRef, TripleRef};
-use tantivy::indexer::{IndexWriterOptions, LogMergePolicy};
+use tantivy::indexer::{IndexWriterOptions, LogMergePolicy, UserOperation};
 use tantivy::schema::TantivyDocument;
 use tantivy::{IndexReader, IndexWriter, ReloadPolicy, Term};
 use webloom_model::PageText;
@@ -17,6 +17,8 @@ use super::{Fields, TOKENIZER, TextSearcher, analyzer, graph_key, graph_number};
 use crate::error::IndexError;
 use crate::term::TermId;
 
+/// Documents and deletions that are handed to tantivy's thread together: waking it for each costs more than indexing it.
+const OPERATIONS_TOGETHER: usize = 64;
 /// So many segments of like size are merged into one. More make writing cheaper and searching dearer.
 const MERGE_FACTOR: usize = 8;
 /// Segments of up to this many documents count as of like size. A commit of a crawl makes about a thousand, and they should not
@@ -29,6 +31,8 @@ pub(crate) struct TextWriter {
     writer: IndexWriter,
     reader: IndexReader,
     fields: Fields,
+    /// Not yet handed to tantivy.
+    pending: Vec<UserOperation<TantivyDocument>>,
     changed: bool,
 }
 
@@ -68,7 +72,7 @@ impl TextWriter {
         writer.garbage_collect_files().wait()?;
         let (_, retired) = directory.take_state();
         directory.remove(&retired);
-        Ok(Self { directory, writer, reader, fields, changed: false })
+        Ok(Self { directory, writer, reader, fields, pending: Vec::new(), changed: false })
     }
 
     /// Replaces or adds to what is known of a graph; says how many documents it became. Becomes part of the next
@@ -86,7 +90,8 @@ impl TextWriter {
         let key = graph_key(graph);
         let number = graph_number(id);
         if replace {
-            self.writer.delete_term(Term::from_field_u64(self.fields.graph_id, number));
+            let term = Term::from_field_u64(self.fields.graph_id, number);
+            self.pending.push(UserOperation::Delete(term));
             self.changed = true;
         }
         let documents = documents(graph, triples, page);
@@ -96,14 +101,26 @@ impl TextWriter {
             let mut document = document.into_tantivy(self.fields);
             document.add_u64(self.fields.graph_id, number);
             document.add_text(self.fields.graph, &key);
-            self.writer.add_document(document)?;
+            self.pending.push(UserOperation::Add(document));
+        }
+        if self.pending.len() >= OPERATIONS_TOGETHER {
+            self.hand_over()?;
         }
         Ok(written)
+    }
+
+    /// Gives what was gathered to tantivy's own thread.
+    fn hand_over(&mut self) -> Result<(), IndexError> {
+        if !self.pending.is_empty() {
+            self.writer.run(self.pending.drain(..))?;
+        }
+        Ok(())
     }
 
     /// Makes what was written the state that [`TextWriter::take_state`] hands out.
     pub(crate) fn commit(&mut self) -> Result<(), IndexError> {
         if self.changed {
+            self.hand_over()?;
             self.writer.commit()?;
             self.changed = false;
         }
@@ -113,6 +130,7 @@ impl TextWriter {
     /// Forgets what was written since the last commit.
     pub(crate) fn rollback(&mut self) -> Result<(), IndexError> {
         if self.changed {
+            self.pending.clear();
             self.writer.rollback()?;
             self.changed = false;
         }
