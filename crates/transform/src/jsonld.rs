@@ -6,6 +6,7 @@
 //! broken one costs only itself.
 
 mod contexts;
+mod repair;
 mod scan;
 
 use std::collections::BTreeSet;
@@ -17,6 +18,7 @@ use oxrdf::Quad;
 use webloom_model::{Diagnostic, PageUrl};
 
 use self::contexts::Contexts;
+use self::repair::repair;
 use self::scan::Scan;
 use crate::Sink;
 use crate::dom::Dom;
@@ -34,20 +36,27 @@ pub(crate) fn read_document(url: &PageUrl, text: &str, sink: &mut Sink<'_>) {
 
 /// Reads the JSON-LD blocks of an HTML page.
 pub(crate) fn read_html(page: &ParsedPage<'_>, sink: &mut Sink<'_>) {
-    for (id, element) in page.dom.elements(Dom::ROOT) {
-        let is_block = element.name.local == local_name!("script")
-            && element.attribute(&local_name!("type")).is_some_and(is_json_ld);
-        if is_block {
-            let text = page.dom.text(id);
-            read_block(&page.base, &text, u64::from(page.dom.node(id).line), sink);
+    // Pages that put themselves together have their blocks in templates, which are trees of their own.
+    let mut trees = vec![Dom::ROOT];
+    while let Some(tree) = trees.pop() {
+        for (id, element) in page.dom.elements(tree) {
+            trees.extend(element.template);
+            let is_block = element.name.local == local_name!("script")
+                && element.attribute(&local_name!("type")).is_some_and(is_json_ld);
+            if is_block {
+                let text = page.dom.text(id);
+                read_block(&page.base, &text, u64::from(page.dom.node(id).line), sink);
+            }
         }
     }
 }
 
-/// True for `application/ld+json`, with or without parameters.
+/// True for `application/ld+json`, with or without parameters, and for how it is often mistyped.
 fn is_json_ld(media_type: &str) -> bool {
-    let essence = media_type.split(';').next().unwrap_or_default().trim();
-    essence.eq_ignore_ascii_case("application/ld+json")
+    let essence = media_type.split(';').next().unwrap_or_default();
+    let plain =
+        essence.bytes().filter(|byte| !byte.is_ascii_whitespace()).map(|byte| byte.to_ascii_lowercase());
+    plain.clone().eq(*b"application/ld+json") || plain.eq(*b"application/json+ld")
 }
 
 /// Reads one block; `line` is where it begins.
@@ -61,29 +70,45 @@ fn read_block(base: &PageUrl, text: &str, line: u64, sink: &mut Sink<'_>) {
         let message = format!("a block of {} bytes is larger than {}", text.len(), limits.json_bytes_max);
         return sink.diagnose(Diagnostic::error("json-ld-too-large", message).at_line(line));
     }
-    let mut scan = match Scan::of(text, limits.json_depth_max) {
-        Ok(scan) => scan,
-        Err(too_deep) => {
-            let message = format!("JSON is nested deeper than {}", limits.json_depth_max);
-            let at = line + newlines(&text[..too_deep.offset]);
-            return sink.diagnose(Diagnostic::error("json-ld-too-deep", message).at_line(at));
+    // A string that holds the JSON is valid, and says nothing.
+    let broken = if text.starts_with(['"', '\'']) {
+        Diagnostic::error("json-ld-syntax", "a string instead of an object").at_line(line)
+    } else {
+        match read_json(base, text, line, sink) {
+            Ok(()) => return,
+            Err(diagnostic) => diagnostic,
         }
     };
+    if broken.code != "json-ld-syntax" {
+        return sink.diagnose(broken);
+    }
+    let Some(repaired) = repair(text) else { return sink.diagnose(broken) };
+    let message = format!("broken JSON, repaired: {}", repaired.done.join(", "));
+    sink.diagnose(Diagnostic::warning("json-ld-repaired", message).at_line(broken.line.unwrap_or(line)));
+    if let Err(diagnostic) = read_json(base, &repaired.text, line, sink) {
+        sink.diagnose(diagnostic);
+    }
+}
+
+/// Reads one block of JSON; nothing of it is kept when it is broken.
+fn read_json(base: &PageUrl, text: &str, line: u64, sink: &mut Sink<'_>) -> Result<(), Diagnostic> {
+    let limits = sink.limits();
+    let mut scan = Scan::of(text, limits.json_depth_max).map_err(|too_deep| {
+        let message = format!("JSON is nested deeper than {}", limits.json_depth_max);
+        let at = line + newlines(&text[..too_deep.offset]);
+        Diagnostic::error("json-ld-too-deep", message).at_line(at)
+    })?;
     let contexts = Contexts::collect(&mut scan, base, sink.config());
-    if let Err(problem) = scan.check_cost(base) {
-        return sink.diagnose(Diagnostic::error("json-ld-too-costly", problem).at_line(line));
-    }
-    match parse(base, text, contexts, line, sink) {
-        Ok(quads) => {
-            sink.begin_block();
-            for quad in quads {
-                if !sink.push(quad) {
-                    return;
-                }
-            }
+    scan.check_cost(base)
+        .map_err(|problem| Diagnostic::error("json-ld-too-costly", problem).at_line(line))?;
+    let quads = parse(base, text, contexts, line, sink)?;
+    sink.begin_block();
+    for quad in quads {
+        if !sink.push(quad) {
+            break;
         }
-        Err(diagnostic) => sink.diagnose(diagnostic),
     }
+    Ok(())
 }
 
 /// The quads of a block, or what makes all of it unusable. Lesser mistakes go to the sink.

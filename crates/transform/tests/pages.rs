@@ -183,7 +183,7 @@ fn json_ld_blocks_stand_alone() {
             _:4 <urn:v:p> _:5 .
             _:5 <rdf:first> "a" .
             _:5 <rdf:rest> <rdf:nil> .
-            ! error: line 6: broken JSON, block left out: Unexpected closing curly bracket, no array to close [json-ld-syntax]
+            ! warning: line 6: broken JSON, repaired: left out members without a value [json-ld-repaired]
             ! error: line 9: the context <https://unknown.example/context> is not known, block left out [json-ld-context]"#]],
     );
 }
