@@ -7,6 +7,9 @@ use webloom_model::{BlankScope, Diagnostic, PageGraph, PageUrl};
 
 use crate::{Limits, TransformConfig};
 
+/// Contexts of one page that are told as missing.
+const MISSING_MAX: usize = 64;
+
 /// Collects what readers find on one page.
 #[derive(Debug)]
 pub struct Sink<'a> {
@@ -91,6 +94,13 @@ impl<'a> Sink<'a> {
             self.graph.diagnostics.push(diagnostic);
         } else {
             self.diagnostics_dropped += 1;
+        }
+    }
+
+    /// Takes note of a JSON-LD context that nobody knew.
+    pub fn miss(&mut self, iri: &str) {
+        if self.graph.missing.len() < MISSING_MAX && !self.graph.missing.iter().any(|known| known == iri) {
+            self.graph.missing.push(iri.to_owned());
         }
     }
 
