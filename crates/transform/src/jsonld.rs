@@ -5,6 +5,7 @@
 //! it asks for come from [`contexts`], pruned to what the block uses. Every block stands alone: a
 //! broken one costs only itself.
 
+mod bundled;
 mod contexts;
 mod repair;
 mod scan;
@@ -99,6 +100,11 @@ fn read_json(base: &PageUrl, text: &str, line: u64, sink: &mut Sink<'_>) -> Resu
         Diagnostic::error("json-ld-too-deep", message).at_line(at)
     })?;
     let contexts = Contexts::collect(&mut scan, base, sink.config());
+    if let Some(missing) = contexts.unusable() {
+        missing.iter().for_each(|iri| sink.miss(iri));
+        let message = format!("the context <{}> is not known, block left out", missing[0]);
+        return Err(Diagnostic::error("json-ld-context", message).at_line(line));
+    }
     scan.check_cost(base)
         .map_err(|problem| Diagnostic::error("json-ld-too-costly", problem).at_line(line))?;
     let quads = parse(base, text, contexts, line, sink)?;
@@ -175,7 +181,9 @@ fn parse(
         }
     }
     // Without its context a block says something else than its author meant.
-    if let Some(iri) = missing.lock().ok().and_then(|missing| missing.first().cloned()) {
+    let missing = missing.lock().map(|missing| missing.clone()).unwrap_or_default();
+    missing.iter().for_each(|iri| sink.miss(iri));
+    if let Some(iri) = missing.first() {
         let message = format!("the context <{iri}> is not known, block left out");
         return Err(Diagnostic::error("json-ld-context", message).at_line(line));
     }

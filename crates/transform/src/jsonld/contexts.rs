@@ -10,6 +10,7 @@ use std::sync::{Arc, LazyLock};
 
 use webloom_model::PageUrl;
 
+use super::bundled::bundled;
 use super::scan::Scan;
 use crate::TransformConfig;
 
@@ -42,6 +43,7 @@ pub(super) fn is_term(word: &str) -> bool {
 pub(super) struct Contexts {
     schema_org: String,
     others: HashMap<String, Arc<str>>,
+    missing: Vec<String>,
 }
 
 impl Contexts {
@@ -56,7 +58,11 @@ impl Contexts {
             if is_schema_org(&iri) || contexts.others.contains_key(&iri) {
                 continue;
             }
-            let Some(document) = config.contexts.context(&iri) else { continue };
+            let known = config.contexts.context(&iri).or_else(|| bundled(&iri).map(Arc::from));
+            let Some(document) = known else {
+                contexts.missing.push(iri);
+                continue;
+            };
             // A context too deep or too large is as good as none.
             if document.len() <= config.limits.json_bytes_max
                 && scan.add(&document, config.limits.json_depth_max, true).is_ok()
@@ -66,6 +72,11 @@ impl Contexts {
         }
         contexts.schema_org = schema_org_context(scan);
         contexts
+    }
+
+    /// Contexts that are named and not known, when one of them is named by another context: the processor panics on those.
+    pub(super) fn unusable(&self) -> Option<&[String]> {
+        (!self.others.is_empty() && !self.missing.is_empty()).then_some(self.missing.as_slice())
     }
 
     /// The document at an IRI.
