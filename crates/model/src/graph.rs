@@ -45,6 +45,9 @@ pub struct PageGraph {
     pub lists_links: bool,
     /// What was wrong with the page.
     pub diagnostics: Vec<Diagnostic>,
+    /// JSON-LD contexts that blocks of the page name and nobody knew, absolute, each once. Whoever can fetch them may
+    /// transform the page again.
+    pub missing: Vec<String>,
 }
 
 impl PageGraph {

@@ -20,6 +20,7 @@ use webloom_frontier::FrontierConfig;
 use webloom_model::PageUrl;
 use webloom_transform::{Limits, TransformConfig};
 
+use crate::contexts::ContextLimits;
 use fields::{FIELDS, Field};
 use values::Reader;
 
@@ -34,6 +35,8 @@ pub struct CrawlSpec {
     pub fetch: FetchConfig,
     /// How to read.
     pub transform: TransformConfig,
+    /// Whether contexts of JSON-LD are fetched, and how many.
+    pub contexts: Option<ContextLimits>,
     /// Which links to follow.
     pub links: LinkRules,
     /// Which plain links to keep.
@@ -230,6 +233,7 @@ impl RawSpec {
             },
             ..TransformConfig::default()
         };
+        let contexts = reader.boolean("transform.fetch_contexts").then(ContextLimits::default);
         let stored_links = match reader.choice("store.links", &["all", "external", "none"]) {
             "external" => StoredLinks::External,
             "none" => StoredLinks::None,
@@ -253,6 +257,7 @@ impl RawSpec {
             frontier,
             fetch,
             transform,
+            contexts,
             links,
             stored_links,
             sitemaps,

@@ -125,20 +125,27 @@ pub(crate) fn read_document(url: &PageUrl, text: &str, sink: &mut Sink<'_>) {
 
 /// Reads the JSON-LD blocks of an HTML page.
 pub(crate) fn read_html(page: &ParsedPage<'_>, sink: &mut Sink<'_>) {
-    for (id, element) in page.dom.elements(Dom::ROOT) {
-        let is_block = element.name.local == local_name!("script")
-            && element.attribute(&local_name!("type")).is_some_and(is_json_ld);
-        if is_block {
-            let text = page.dom.text(id);
-            read_block(&page.base, &text, u64::from(page.dom.node(id).line), sink);
+    // Pages that put themselves together have their blocks in templates, which are trees of their own.
+    let mut trees = vec![Dom::ROOT];
+    while let Some(tree) = trees.pop() {
+        for (id, element) in page.dom.elements(tree) {
+            trees.extend(element.template);
+            let is_block = element.name.local == local_name!("script")
+                && element.attribute(&local_name!("type")).is_some_and(is_json_ld);
+            if is_block {
+                let text = page.dom.text(id);
+                read_block(&page.base, &text, u64::from(page.dom.node(id).line), sink);
+            }
         }
     }
 }
 
-/// True for `application/ld+json`, with or without parameters.
+/// True for `application/ld+json`, with or without parameters, and for how it is often mistyped.
 fn is_json_ld(media_type: &str) -> bool {
-    let essence = media_type.split(';').next().unwrap_or_default().trim();
-    essence.eq_ignore_ascii_case("application/ld+json")
+    let essence = media_type.split(';').next().unwrap_or_default();
+    let plain =
+        essence.bytes().filter(|byte| !byte.is_ascii_whitespace()).map(|byte| byte.to_ascii_lowercase());
+    plain.clone().eq(*b"application/ld+json") || plain.eq(*b"application/json+ld")
 }
 
 /// Reads one block; `line` is where it begins.
@@ -168,6 +175,7 @@ fn read_block(base: &PageUrl, text: &str, line: u64, sink: &mut Sink<'_>) {
     };
     let result = processor.run(sink.config());
     let report = processor.report;
+    report.missing.iter().for_each(|iri| sink.miss(iri));
     let line_of = |problem: &Problem| {
         line + problem.position_in(&document).map_or(0, |position| document.lines_before(position))
     };
@@ -211,7 +219,12 @@ fn parse(text: &str, line: u64, sink: &mut Sink<'_>) -> std::result::Result<Docu
         let message = format!("broken JSON, block left out: {}", error.message);
         Diagnostic::error("json-ld-syntax", message).at_line(at)
     };
+    // A string that holds the JSON is valid, and says nothing.
+    let is_string = text.starts_with(['"', '\'']);
     let error = match Document::parse(text, depth_max) {
+        Ok(_) if is_string => {
+            SyntaxError { message: "a string instead of an object".to_owned(), position: 0, too_deep: false }
+        }
         Ok(document) => return Ok(document),
         Err(error) if error.too_deep => return Err(failed(error)),
         Err(error) => error,
@@ -222,7 +235,7 @@ fn parse(text: &str, line: u64, sink: &mut Sink<'_>) -> std::result::Result<Docu
     }
     let Ok(document) = Document::parse(&repaired.text, depth_max) else { return Err(failed(error)) };
     let at = line + newlines(&text[..error.position]);
-    let message = format!("broken JSON was mended: {}", repaired.done.join(", "));
+    let message = format!("broken JSON, repaired: {}", repaired.done.join(", "));
     sink.diagnose(Diagnostic::warning("json-ld-repaired", message).at_line(at));
     Ok(document)
 }
@@ -232,6 +245,8 @@ fn parse(text: &str, line: u64, sink: &mut Sink<'_>) -> std::result::Result<Docu
 struct Report {
     problems: Vec<Problem>,
     problems_dropped: usize,
+    /// Contexts that could not be had.
+    missing: Vec<String>,
     /// The first thing left out because it is not well-formed, and how many there were.
     ill_formed: Option<(String, usize)>,
 }
@@ -262,6 +277,7 @@ impl Processor<'_> {
         let result = self.run_with(&mut expander, base, depth_max);
         self.report.problems = std::mem::take(&mut expander.contexts.problems);
         self.report.problems_dropped = expander.contexts.problems_dropped;
+        self.report.missing = std::mem::take(&mut expander.contexts.loader.missing);
         result
     }
 

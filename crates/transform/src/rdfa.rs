@@ -80,7 +80,7 @@ pub(crate) fn read(page: &ParsedPage<'_>, sink: &mut Sink<'_>) {
     let document = Rc::new(document);
     let mut report = Report::new(document.as_str(), config.processor_graph);
     note_markup_errors(sink, &mut report);
-    let output = Output::new(sink.limits());
+    let output = Output::new(sink.limits(), sink.deadline());
     let base = html_base(page, profile, &document).unwrap_or_else(|| Rc::clone(&document));
     let (mut output, mut report) =
         Evaluator::new(&page.dom, profile, document, base, output, report).run(sink.deadline());

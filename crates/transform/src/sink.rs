@@ -8,6 +8,11 @@ use webloom_model::{BlankScope, Diagnostic, PageGraph, PageUrl};
 
 use crate::{Limits, TransformConfig};
 
+/// Quads among which duplicates are looked for. The index drops them anyway, so this is for people who read what is printed.
+const DEDUPLICATED_MAX: usize = 100_000;
+/// Contexts of one page that are told as missing.
+const MISSING_MAX: usize = 64;
+
 /// Collects what readers find on one page.
 #[derive(Debug)]
 pub struct Sink<'a> {
@@ -91,6 +96,9 @@ impl<'a> Sink<'a> {
 
     /// Keeps the first of quads that are equal.
     pub(crate) fn remove_duplicates(&mut self) {
+        if self.graph.quads.len() > DEDUPLICATED_MAX {
+            return;
+        }
         let mut seen = HashSet::with_capacity(self.graph.quads.len());
         let first: Vec<bool> = self.graph.quads.iter().map(|quad| seen.insert(quad)).collect();
         if seen.len() < first.len() {
@@ -110,6 +118,13 @@ impl<'a> Sink<'a> {
             self.graph.diagnostics.push(diagnostic);
         } else {
             self.diagnostics_dropped += 1;
+        }
+    }
+
+    /// Takes note of a JSON-LD context that nobody knew.
+    pub fn miss(&mut self, iri: &str) {
+        if self.graph.missing.len() < MISSING_MAX && !self.graph.missing.iter().any(|known| known == iri) {
+            self.graph.missing.push(iri.to_owned());
         }
     }
 

@@ -90,8 +90,7 @@ fn plain_html_says_what_it_always_says() {
             <> <xhv:license> <https://example.org/by> .
             <> <xhv:next> <https://example.org/by> .
             <> <xhv:canonical> <> .
-            <> <xhv:next> <https://example.org/b> .
-            <> <xhv:license> <https://example.org/by> ."#]],
+            <> <xhv:next> <https://example.org/b> ."#]],
     );
 }
 
@@ -146,7 +145,6 @@ fn wild_references_are_made_valid_or_counted() {
             <> <rdfs:seeAlso> <https://example.org/s%20%20p> .
             <https://example.org/s%20%20p> <rdfs:label> "s" .
             <> <xhv:license> <urn:isbn:1> .
-            <> <xhv:license> <urn:isbn:1> .
             <> <xhv:license> <javascript:x> .
             ! note: line 1: `http://exa mple/` is not a usable reference, nor are 3 others [html-bad-reference]"#]],
     );
@@ -186,7 +184,7 @@ fn json_ld_blocks_stand_alone() {
             _:4 <urn:v:p> _:5 .
             _:5 <rdf:first> "a" .
             _:5 <rdf:rest> <rdf:nil> .
-            ! error: line 6: broken JSON, block left out: found '}' where a value was expected [json-ld-syntax]
+            ! warning: line 6: broken JSON, repaired: left out members without a value [json-ld-repaired]
             ! error: line 9: the context <https://unknown.example/context> is not known, block left out [json-ld-context]"#]],
     );
 }

@@ -216,7 +216,6 @@ fn hanging_rel_with_a_property_within_makes_a_node() {
         expect![[r#"
             <> <foaf:knows> _:0
             _:0 <foaf:name> "Bo"
-            <> <foaf:knows> _:0
             _:0 <foaf:nick> "B""#]],
     );
 }
@@ -416,7 +415,6 @@ fn languages() {
             <> <dct:a> "de"@de
             <> <dct:a> "none"
             <> <dct:a> "british"@en-gb
-            <> <dct:a> "none"
             <> <dct:a> "fr"@fr
             <> <dct:a> "it"@it"#]],
     );
@@ -868,7 +866,7 @@ fn survive(name: &str, body: String) -> PageGraph {
     let length = body.len();
     let graph = run(HTML, body, &only_rdfa());
     let elapsed = started.elapsed();
-    assert!(elapsed < Duration::from_secs(8), "{name}: {length} bytes took {elapsed:?}");
+    assert!(elapsed < Duration::from_secs(20), "{name}: {length} bytes took {elapsed:?}");
     let bytes: usize = graph.quads.iter().map(|quad| quad.object.to_string().len()).sum();
     assert!(bytes < 100 << 20, "{name}: {bytes} bytes of objects");
     graph
@@ -973,7 +971,7 @@ fn vocabularies_in_rings_end() {
     let config = TransformConfig { vocab_expansion: true, contexts: Arc::new(Ring), ..only_rdfa() };
     let started = Instant::now();
     let graph = run(HTML, body, &config);
-    assert!(started.elapsed() < Duration::from_secs(8), "{:?}", started.elapsed());
+    assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
     assert!(graph.quads.len() > 2000);
 }
 

@@ -1,6 +1,6 @@
 //! `webloom extract`: the quads of one page, from a file, standard input or the web.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fs::File;
 use std::io::{BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
@@ -15,6 +15,7 @@ use oxrdfio::{RdfFormat, RdfSerializer};
 use webloom_detect::{detect, detect_named};
 use webloom_fetch::{FetchConfig, Fetcher, MemoryRobotsStore, ResolveRule, SystemResolver, decode_capped};
 use webloom_model::{DetectedPage, Diagnostic, FetchOutcome, FetchedPage, PageGraph, PageUrl, SystemClock};
+use webloom_pipeline::contexts::{ContextCache, ContextLimits, Turns};
 use webloom_transform::{ContextSource, Syntax, TransformConfig, UnknownSyntax, microformats, transform};
 
 use crate::output::wrong_usage;
@@ -50,6 +51,9 @@ pub struct Extract {
     /// Answer fetches of IRIs that begin with PREFIX from files in DIR.
     #[arg(long, value_name = "PREFIX=DIR")]
     map: Vec<String>,
+    /// Fetch the JSON-LD contexts that a file names. For a page from the web this is always done.
+    #[arg(long)]
+    fetch_contexts: bool,
     /// Put the page's URL as graph; without it triples print in the default graph.
     #[arg(long)]
     context_graph: bool,
@@ -80,8 +84,12 @@ enum Format {
 
 impl Extract {
     pub fn run(self) -> anyhow::Result<()> {
-        let config = self.transform_config()?;
-        let page = self.page()?;
+        let mut config = self.transform_config()?;
+        let clock = Arc::new(SystemClock);
+        let contexts = Arc::new(ContextCache::new(ContextLimits::default(), config.contexts.clone(), clock));
+        config.contexts = contexts.clone();
+        let online = (!self.is_local() || self.fetch_contexts).then(|| self.go_online()).transpose()?;
+        let page = self.page(online.as_ref())?;
         let detected = if self.is_local() {
             // The file's extension is a hint, whatever the page is called.
             detect_named(page, &self.input)
@@ -92,6 +100,13 @@ impl Extract {
             return print_microformats(&detected, &config);
         }
         let mut graph = transform(&detected, &config);
+        if let Some(online) = &online {
+            let mut tried = HashSet::new();
+            // A context can name others, which are missed only once it is there.
+            while online.obtain(&contexts, &contexts.untried(&graph.missing, &mut tried)) {
+                graph = transform(&detected, &config);
+            }
+        }
         let mut diagnostics = detected.page.diagnostics.clone();
         diagnostics.append(&mut graph.diagnostics);
         for diagnostic in &diagnostics {
@@ -139,9 +154,9 @@ impl Extract {
     }
 
     /// Reads or fetches the page.
-    fn page(&self) -> anyhow::Result<FetchedPage> {
-        if !self.is_local() {
-            let mut page = self.fetch()?;
+    fn page(&self, online: Option<&Online>) -> anyhow::Result<FetchedPage> {
+        if let Some(online) = online.filter(|_| !self.is_local()) {
+            let mut page = self.fetch(online)?;
             if let Some(content_type) = &self.content_type {
                 page.headers.retain(|(name, _)| name != "content-type");
                 page.headers.push(("content-type".to_owned(), content_type.clone()));
@@ -161,8 +176,8 @@ impl Extract {
         Ok(page)
     }
 
-    fn fetch(&self) -> anyhow::Result<FetchedPage> {
-        let url = PageUrl::parse(&self.input).map_err(|problem| wrong_usage(problem.to_string()))?;
+    /// Sets up what fetches pages and contexts.
+    fn go_online(&self) -> anyhow::Result<Online> {
         let resolve = self
             .resolve
             .iter()
@@ -172,16 +187,17 @@ impl Extract {
             .collect::<anyhow::Result<_>>()?;
         let config = FetchConfig { allow_private: self.allow_private, resolve, ..FetchConfig::default() };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let followed = runtime.block_on(async {
+        let fetcher = runtime.block_on(async {
             let resolver = Arc::new(SystemResolver::new()?);
-            let fetcher = Fetcher::new(
-                config,
-                resolver,
-                Arc::new(MemoryRobotsStore::default()),
-                Arc::new(SystemClock),
-            )?;
-            anyhow::Ok(fetcher.fetch_once(&url).await)
+            let robots = Arc::new(MemoryRobotsStore::default());
+            anyhow::Ok(Fetcher::new(config, resolver, robots, Arc::new(SystemClock))?)
         })?;
+        Ok(Online { runtime, fetcher })
+    }
+
+    fn fetch(&self, online: &Online) -> anyhow::Result<FetchedPage> {
+        let url = PageUrl::parse(&self.input).map_err(|problem| wrong_usage(problem.to_string()))?;
+        let followed = online.runtime.block_on(online.fetcher.fetch_once(&url));
         match followed.outcome {
             FetchOutcome::Fetched(page) => Ok(*page),
             FetchOutcome::NotFetched(reason) => bail!("<{}>: {reason}", followed.url),
@@ -240,6 +256,20 @@ fn print_microformats(detected: &DetectedPage, config: &TransformConfig) -> anyh
     writeln!(out)?;
     out.flush()?;
     Ok(())
+}
+
+/// What fetches, and what it runs on.
+struct Online {
+    runtime: tokio::runtime::Runtime,
+    fetcher: Fetcher,
+}
+
+impl Online {
+    /// Asks for contexts; true when at least one of them is known now.
+    fn obtain(&self, contexts: &ContextCache, missing: &[String]) -> bool {
+        let turns = Turns::Pause(self.fetcher.config().follow_delay);
+        self.runtime.block_on(contexts.obtain(missing, &self.fetcher, turns))
+    }
 }
 
 /// Serialises with the prefixes people expect.

@@ -116,6 +116,12 @@ pub const FIELDS: &[Field] = &[
     field("transform.json_depth_max", "100", "Nesting of JSON-LD; what is deeper is not read."),
     field("transform.quads_max", "1000000", "Quads from one page."),
     field("transform.text_bytes_max", "\"256 KiB\"", "Visible text of one page kept for search."),
+    field(
+        "transform.fetch_contexts",
+        "true",
+        "Fetch the JSON-LD contexts that pages name and that do not come with us. Blocks whose context is not known are\n\
+         left out.",
+    ),
     field("transform.time_max", "\"2s\"", "Time for reading one page; what is not read by then is cut."),
     // Links.
     field(

@@ -1,5 +1,7 @@
 //! The triples of a page while they are gathered, under the page's limits.
 
+use std::time::Instant;
+
 use oxrdf::vocab::rdf;
 use oxrdf::{NamedNode, NamedNodeRef, NamedOrBlankNode, Term, Triple};
 use webloom_model::Diagnostic;
@@ -11,6 +13,9 @@ pub(super) const COPY: NamedNodeRef<'_> = NamedNodeRef::new_unchecked("http://ww
 /// `rdfa:Pattern`, what properties can be copied from.
 pub(super) const PATTERN: NamedNodeRef<'_> = NamedNodeRef::new_unchecked("http://www.w3.org/ns/rdfa#Pattern");
 
+/// Triples between two looks at the clock.
+const TRIPLES_PER_LOOK: usize = 4096;
+
 /// Triples in the order they were found.
 #[derive(Debug)]
 pub(super) struct Output {
@@ -21,10 +26,11 @@ pub(super) struct Output {
     bytes: usize,
     bytes_max: usize,
     full: bool,
+    deadline: Instant,
 }
 
 impl Output {
-    pub(super) fn new(limits: &Limits) -> Self {
+    pub(super) fn new(limits: &Limits, deadline: Instant) -> Self {
         Self {
             triples: Vec::new(),
             has_patterns: false,
@@ -32,6 +38,7 @@ impl Output {
             bytes: 0,
             bytes_max: limits.term_bytes_max,
             full: false,
+            deadline,
         }
     }
 
@@ -43,7 +50,9 @@ impl Output {
         object: impl Into<Term>,
     ) {
         let triple = Triple::new(subject, predicate, object);
-        if self.triples.len() >= self.triples_max || !self.take(bytes(&triple)) {
+        let late =
+            self.triples.len() % TRIPLES_PER_LOOK == TRIPLES_PER_LOOK - 1 && Instant::now() >= self.deadline;
+        if late || self.triples.len() >= self.triples_max || !self.take(bytes(&triple)) {
             self.full = true;
             return;
         }
@@ -72,7 +81,7 @@ impl Output {
     pub(super) fn cut(&self) -> Option<Diagnostic> {
         self.full.then(|| {
             let message = format!(
-                "the RDFa of the page gives more than {} triples or {} bytes; the rest was left out",
+                "the RDFa of the page gives more than {} triples or {} bytes, or takes too long; the rest was left out",
                 self.triples_max, self.bytes_max
             );
             Diagnostic::warning("rdfa-cut", message)

@@ -110,7 +110,7 @@ fn read_html(iri: &str, text: &str, config: &TransformConfig) -> Vec<Triple> {
     };
     let document = Rc::new(document);
     let report = Report::new(iri, false);
-    let output = Output::new(&config.limits);
+    let output = Output::new(&config.limits, deadline);
     let base = Rc::clone(&document);
     Evaluator::new(&built.dom, profile, document, base, output, report).run(deadline).0.triples
 }
