@@ -19,10 +19,11 @@ pub(super) fn take_off(text: &str, mends: &mut Mends) -> Option<String> {
         mends.add(Mend::Entities);
         return Some(decode_references(start));
     }
-    let inside = after_brackets(start);
-    if inside.starts_with("\\\"") {
+    // There may be something before it, as in `JSON.parse("{\"…`.
+    let json = &start[start.find(['{', '[']).unwrap_or(0)..];
+    if after_brackets(json).starts_with("\\\"") {
         mends.add(Mend::Escaped);
-        return Some(unescape(start));
+        return Some(unescape(json));
     }
     // A JSON string that holds JSON.
     let quote = start.chars().next().filter(|c| matches!(c, '"' | '\''))?;

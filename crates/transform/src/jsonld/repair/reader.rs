@@ -12,6 +12,9 @@ use super::strings::{Ended, Role};
 /// Nesting at which reading gives up. Deeper than what the processor takes.
 const DEPTH_MAX: usize = 1024;
 
+/// Longest value that is moved to make room for a bracket before it.
+const LIST_BYTES_MAX: usize = 64 << 10;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     /// A value comes next: after a colon, or in an array.
@@ -32,6 +35,9 @@ struct Frame {
     item_start: usize,
     /// That item is not complete.
     pending: bool,
+    /// Where the value being read begins, and where that of the newest complete member does.
+    value_start: usize,
+    last_value: Option<usize>,
     /// Opening braces that were dropped, and whose closing ones will be.
     doubled: usize,
     /// Nobody can tell what it belongs to.
@@ -40,7 +46,16 @@ struct Frame {
 
 impl Frame {
     fn new(object: bool, discard: bool) -> Self {
-        Self { object, items: 0, item_start: 0, pending: false, doubled: 0, discard }
+        Self {
+            object,
+            items: 0,
+            item_start: 0,
+            pending: false,
+            value_start: 0,
+            last_value: None,
+            doubled: 0,
+            discard,
+        }
     }
 }
 
@@ -185,6 +200,7 @@ impl<'t, 'm> Reader<'t, 'm> {
             let frame = self.frame();
             frame.items += 1;
             frame.pending = false;
+            frame.last_value = frame.object.then_some(frame.value_start);
         }
         State::After
     }
@@ -293,6 +309,12 @@ impl<'t, 'm> Reader<'t, 'm> {
                 State::Key
             }
             _ => {
+                if self.out.ends_with('"')
+                    && self.element_ahead(self.at)
+                    && let Some(state) = self.make_list()
+                {
+                    return state;
+                }
                 if let Some((quote, length)) = self.look.opening_quote(self.at) {
                     self.begin_item();
                     self.at += length;
@@ -326,9 +348,31 @@ impl<'t, 'm> Reader<'t, 'm> {
             self.pop();
             return State::Value;
         }
+        if byte == b'{'
+            && self.out.ends_with('}')
+            && let Some(state) = self.make_list()
+        {
+            return state;
+        }
         self.begin_item();
         self.at += 1;
         self.open(byte == b'{', true)
+    }
+
+    /// Several values stand where one should: the last member's value becomes the first of a list.
+    fn make_list(&mut self) -> Option<State> {
+        let length = self.out.len();
+        let frame = self.frame();
+        let start = frame.last_value.filter(|start| length - start <= LIST_BYTES_MAX)?;
+        frame.last_value = None;
+        frame.items -= 1;
+        frame.pending = true;
+        self.members -= 1;
+        self.out.insert(start, '[');
+        self.frames.push(Frame { items: 1, ..Frame::new(false, false) });
+        self.open_arrays += 1;
+        self.mends.add(Mend::MissingBrackets);
+        Some(State::Value)
     }
 
     /// What separates a key from its value.
@@ -362,6 +406,7 @@ impl<'t, 'm> Reader<'t, 'm> {
             _ => self.mends.add(Mend::Colons),
         }
         self.out.push(':');
+        self.frame().value_start = self.out.len();
         State::Value
     }
 

@@ -107,7 +107,7 @@ impl Reader<'_, '_> {
                 _ => {}
             }
             if let Some(length) = self.look.closing_quote(self.at, quote) {
-                match self.judge(self.at, length, role, content) {
+                match self.judge(self.at, length, role, content, inner_quotes) {
                     Verdict::End => {
                         self.at += length;
                         return self.close_string(content, inner_quotes);
@@ -285,12 +285,21 @@ impl Reader<'_, '_> {
     // --- where strings end ---
 
     /// What the quote at `at` is, judged by what follows it.
-    fn judge(&self, at: usize, length: usize, role: Role, content: usize) -> Verdict {
+    fn judge(&self, at: usize, length: usize, role: Role, content: usize, inner_quotes: usize) -> Verdict {
         let after = at + length;
         if role == Role::Key {
             return if self.key_ends(after) { Verdict::End } else { Verdict::Content };
         }
         if self.value_ends(after, role) {
+            return Verdict::End;
+        }
+        // Within a pair of inner quotes this is the second of them.
+        let comma = self.look.skip_space(after);
+        if inner_quotes.is_multiple_of(2)
+            && role == Role::Member
+            && self.look.byte(comma) == Some(b',')
+            && self.element_ahead(self.look.skip_space(comma + 1))
+        {
             return Verdict::End;
         }
         let written = &self.out[content..];
@@ -447,6 +456,19 @@ impl Reader<'_, '_> {
         }
         // A long one; it will be an element.
         true
+    }
+
+    /// True for an address in quotes that is no key: one of several that stand in a row without brackets.
+    pub(super) fn element_ahead(&self, at: usize) -> bool {
+        let Some((quote, length)) = self.look.opening_quote(at) else { return false };
+        let start = at + length;
+        let bytes = self.look.text.as_bytes();
+        let window = &bytes[start..bytes.len().min(start + ELEMENT_BYTES_MAX)];
+        let address = window.iter().take_while(|byte| byte.is_ascii_graphic() && **byte != b'"').count();
+        let Some(length) = self.look.closing_quote(start + address, quote) else { return false };
+        let next = self.look.skip_space(start + address + length);
+        memchr::memmem::find(&window[..address], b"://").is_some()
+            && matches!(self.look.byte(next), Some(b',' | b'}' | b']'))
     }
 
     /// True when the line that begins at `next` can only be outside of the string.
