@@ -1,3 +1,5 @@
+//! Blocks and documents of JSON-LD, text in and quads out.
+
 use super::*;
 
 #[test]
