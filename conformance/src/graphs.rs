@@ -20,7 +20,9 @@ pub fn extract(
 ) -> anyhow::Result<PageGraph> {
     let url = PageUrl::parse(url).with_context(|| format!("`{url}` is no URL"))?;
     let page = detect(FetchedPage::local(url, content_type, Bytes::from(body)));
-    Ok(transform(&page, config))
+    let mut graph = transform(&page, config);
+    graph.diagnostics.splice(0..0, page.page.diagnostics);
+    Ok(graph)
 }
 
 /// The quads of a file in an RDF syntax.

@@ -30,8 +30,16 @@ struct Suite {
     known_failures: &'static [(&'static str, &'static str)],
 }
 
-const SUITES: &[Suite] =
-    &[Suite { name: "sparql", run: suites::sparql::run, known_failures: suites::sparql::KNOWN_FAILURES }];
+const SUITES: &[Suite] = &[
+    Suite { name: "rdfa", run: suites::rdfa::run, known_failures: suites::rdfa::KNOWN_FAILURES },
+    Suite { name: "json-ld", run: suites::jsonld::run, known_failures: &[] },
+    Suite { name: "feeds", run: suites::feeds::run, known_failures: suites::feeds::KNOWN_FAILURES },
+    Suite { name: "microdata", run: suites::microdata::run, known_failures: &[] },
+    Suite { name: "microformats", run: suites::microformats::run, known_failures: &[] },
+    Suite { name: "mime", run: suites::mime::run, known_failures: &[] },
+    Suite { name: "rdf", run: suites::rdf::run, known_failures: &[] },
+    Suite { name: "sparql", run: suites::sparql::run, known_failures: suites::sparql::KNOWN_FAILURES },
+];
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

@@ -10,7 +10,7 @@ use std::process::Command;
 use anyhow::{Context, bail};
 use serde_json::{Value, json};
 
-use crate::{output, python_in, root, step};
+use crate::{output, python_with, root, step};
 
 /// Measures, and writes `bench/results/DATE-COMMIT-index.json`.
 pub fn run(quads: u64) -> anyhow::Result<()> {
@@ -19,7 +19,7 @@ pub fn run(quads: u64) -> anyhow::Result<()> {
     let target =
         std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), std::path::PathBuf::from);
     let (webloom, ingest) = (target.join("release/webloom"), target.join("release/examples/ingest"));
-    let python = python_in("python-oxigraph", "pyoxigraph==0.5.13").context("the peer is pyoxigraph")?;
+    let python = python_with("python-oxigraph", &["pyoxigraph==0.5.13"]).context("the peer is pyoxigraph")?;
     let folder = target.join("bench-index");
     fs::create_dir_all(&folder)?;
     let files = folder.join("files");

@@ -1,6 +1,7 @@
 //! The project's own chores, in the only script language it has. `cargo xtask test` is what the README says and what CI
 //! runs; the other commands are its parts.
 
+mod bench;
 mod bench_index;
 mod licences;
 mod tidy;
@@ -18,8 +19,8 @@ cargo xtask check       formatting, lints, licences, tidy, generated files
 cargo xtask conformance the public suites: passed/total (names of suites, --failures to see the known ones too)
 cargo xtask codegen     write config/default.toml (--check: only compare)
 cargo xtask tidy        the rules of the tree: who may depend on whom, what must be there
-cargo xtask bench       the crawl benchmark, results into bench/results
-cargo xtask bench index [QUADS]  loading, here and in Oxigraph, results into bench/results";
+cargo xtask bench       measurements, results into bench/results (crawl, extract; both when not told)
+cargo xtask bench index [QUADS]  loading, here and in Oxigraph";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
@@ -31,12 +32,12 @@ fn main() -> ExitCode {
         ["codegen"] => codegen(false),
         ["codegen", "--check"] => codegen(true),
         ["tidy"] => tidy::check(&root()),
-        ["bench"] => bench(),
         ["bench", "index"] => bench_index::run(5_000_000),
         ["bench", "index", quads] => match quads.parse() {
             Ok(quads) => bench_index::run(quads),
             Err(_) => Err(anyhow::anyhow!("`{quads}` is no number of quads")),
         },
+        ["bench", what @ ..] => bench::run(what),
         _ => {
             eprintln!("{USAGE}");
             return ExitCode::from(2);
@@ -54,7 +55,7 @@ fn main() -> ExitCode {
 /// Everything CI checks. Ends at the first thing that fails.
 fn test() -> anyhow::Result<()> {
     check()?;
-    let python = python_with("rdflib==7.6.0").context("the tests compare with rdflib")?;
+    let python = python_with("python", &["rdflib==7.6.0"]).context("the tests compare with rdflib")?;
     let environment = [("WEBLOOM_PYTHON", python.to_string_lossy().into_owned())];
     if installed("cargo-nextest") {
         step("cargo", &["nextest", "run", "--workspace", "--no-fail-fast"], &environment)?;
@@ -118,29 +119,6 @@ fn codegen(compare_only: bool) -> anyhow::Result<()> {
     std::fs::write(&file, printed.stdout).with_context(|| format!("cannot write {}", file.display()))
 }
 
-/// Crawls a generated web of 50,000 pages twice, the second time with a host that takes ten seconds to answer.
-fn bench() -> anyhow::Result<()> {
-    step("cargo", &["build", "--release", "--package", "webloom"], &[])?;
-    let webloom = root().join("target/release/webloom");
-    let commit = output("git", &["rev-parse", "--short", "HEAD"])?;
-    let date = output("date", &["-u", "+%Y-%m-%d"])?;
-    let folder = root().join("bench/results");
-    std::fs::create_dir_all(&folder)?;
-    for (name, slow_host, seconds) in [("crawl-50k", "0", "3600"), ("crawl-50k-slow-host", "10", "150")] {
-        eprintln!("{name}");
-        let result = Command::new(&webloom)
-            .args(["bench", "crawl", "--pages", "50000", "--hosts", "500", "--json"])
-            .args(["--slow-host", slow_host, "--seconds", seconds])
-            .stderr(std::process::Stdio::inherit())
-            .output()?;
-        if !result.status.success() {
-            bail!("{name} failed");
-        }
-        std::fs::write(folder.join(format!("{date}-{commit}-{name}.json")), result.stdout)?;
-    }
-    Ok(())
-}
-
 /// Runs a command in the workspace, saying what and how long.
 fn step(program: &str, arguments: &[&str], environment: &[(&str, String)]) -> anyhow::Result<()> {
     eprintln!("$ {program} {}", arguments.join(" "));
@@ -167,16 +145,11 @@ fn output(program: &str, arguments: &[&str]) -> anyhow::Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
-/// A Python that has the package. Installed once, under `target`.
-fn python_with(package: &str) -> anyhow::Result<PathBuf> {
-    python_in("python", package)
-}
-
-/// A Python in a virtual environment of that name that has the package.
-fn python_in(environment: &str, package: &str) -> anyhow::Result<PathBuf> {
-    let environment = root().join("target").join(environment);
+/// A Python in a virtual environment of ours that has the packages. Installed once, under `target`.
+fn python_with(name: &str, packages: &[&str]) -> anyhow::Result<PathBuf> {
+    let environment = root().join("target").join(name);
     let python = environment.join("bin/python");
-    let mark = environment.join(format!("{package}.installed"));
+    let mark = environment.join(format!("{}.installed", packages.join("+")));
     if mark.is_file() {
         return Ok(python);
     }
@@ -198,7 +171,9 @@ fn python_in(environment: &str, package: &str) -> anyhow::Result<PathBuf> {
             );
         }
     }
-    step(&python.to_string_lossy(), &["-m", "pip", "install", "--quiet", package], &[])?;
+    let mut words = vec!["-m", "pip", "install", "--quiet"];
+    words.extend(packages);
+    step(&python.to_string_lossy(), &words, &[])?;
     std::fs::write(mark, "")?;
     Ok(python)
 }

@@ -1,3 +1,10 @@
 //! One file per suite: how its cases are read and judged.
 
+pub mod feeds;
+pub mod jsonld;
+pub mod microdata;
+pub mod microformats;
+pub mod mime;
+pub mod rdf;
+pub mod rdfa;
 pub mod sparql;

@@ -263,3 +263,33 @@ fn two_crawls_cannot_write_one_directory() {
     assert_eq!(second.status.code(), Some(1));
     assert!(stderr(&second).contains("in use by another process"), "{}", stderr(&second));
 }
+
+#[test]
+fn feeds_and_the_sitemaps_of_robots_lead_on() {
+    let feed = r#"<?xml version="1.0"?><rss version="2.0"><channel><title>Feed</title><link>http://a.example/home</link>
+        <item><title>One</title><link>/one</link><enclosure url="/sound" type="audio/mpeg" length="1"/></item></channel></rss>"#;
+    let site = || {
+        StaticWeb::new()
+            .robots("http://a.example", "Sitemap: http://a.example/map.xml")
+            .page("http://a.example/feed", "application/rss+xml", feed)
+            .page(
+                "http://a.example/map.xml",
+                "application/xml",
+                "<urlset><url><loc>http://a.example/two</loc></url></urlset>",
+            )
+            .html("http://a.example/two", "<title>Two</title>")
+            .html("http://a.example/one", "<title>One</title>")
+    };
+    for (sitemaps, expected) in
+        [("true", &["feed", "map.xml", "one", "two"][..]), ("false", &["feed", "one"])]
+    {
+        let server = WebServer::start_blocking(site(), ServerOptions::default()).unwrap();
+        let data = tempfile::tempdir().unwrap();
+        let setting = format!("links.sitemaps={sitemaps}");
+        stdout_of(crawl(&server, "http://a.example/feed", data.path(), "1ms").args(["--set", &setting]));
+        let mut fetched: Vec<String> = server.log().requests().urls().into_iter().collect();
+        fetched.sort();
+        let expected: Vec<String> = expected.iter().map(|path| format!("http://a.example/{path}")).collect();
+        assert_eq!(fetched, expected, "{setting}");
+    }
+}

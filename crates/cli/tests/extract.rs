@@ -215,3 +215,23 @@ fn formats_and_graphs() {
     assert_eq!(output.status.code(), Some(1));
     assert!(stderr(&output).contains("/no/such/file"));
 }
+
+#[test]
+fn microformats_print_as_their_canonical_json() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("card.html");
+    std::fs::write(&file, r#"<a class="h-card" rel="me" href="/me">Ann</a>"#).unwrap();
+    let base = ["--base", "https://example.org/"];
+    let json = stdout_of(webloom().arg("extract").arg(&file).args(["--format", "mf2"]).args(base));
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(
+        json,
+        serde_json::json!({
+            "items": [{"type": ["h-card"], "properties": {"name": ["Ann"], "url": ["https://example.org/me"]}}],
+            "rels": {"me": ["https://example.org/me"]},
+            "rel-urls": {"https://example.org/me": {"rels": ["me"], "text": "Ann"}},
+        })
+    );
+    let quads = stdout_of(webloom().arg("extract").arg(&file).args(["--only", "microformats"]).args(base));
+    assert!(quads.contains("<http://www.w3.org/2006/vcard/ns#fn> \"Ann\""), "{quads}");
+}

@@ -80,9 +80,7 @@ pub(crate) fn choose(
     let said = match kind {
         DocumentKind::Html => meta_charset(prescan).or_else(|| xml_declaration_charset(prescan)),
         DocumentKind::Xhtml => xml_declaration_charset(prescan).or_else(|| meta_charset(prescan)),
-        DocumentKind::Xml | DocumentKind::Rss | DocumentKind::Atom | DocumentKind::RdfXml => {
-            xml_declaration_charset(prescan)
-        }
+        kind if is_xml(kind) => xml_declaration_charset(prescan),
         _ => None,
     };
     if let Some(encoding) = said {
@@ -98,6 +96,21 @@ pub(crate) fn choose(
     detector.feed(&body[..body.len().min(GUESS_BYTES_MAX)], body.len() <= GUESS_BYTES_MAX);
     let domain = url.and_then(top_level_domain);
     detector.guess(domain.as_deref().map(str::as_bytes), Utf8Detection::Deny).name()
+}
+
+/// The kinds that may have an XML declaration, XHTML aside.
+pub(crate) fn is_xml(kind: DocumentKind) -> bool {
+    matches!(
+        kind,
+        DocumentKind::Xml
+            | DocumentKind::Rss
+            | DocumentKind::Atom
+            | DocumentKind::RdfXml
+            | DocumentKind::Opml
+            | DocumentKind::Sitemap
+            | DocumentKind::Svg
+            | DocumentKind::Wsdl
+    )
 }
 
 /// The detector takes the last label of the host as a hint, in lower case and without dots.

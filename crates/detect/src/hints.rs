@@ -6,6 +6,8 @@
 use encoding_rs::Encoding;
 use webloom_model::DocumentKind;
 
+use crate::mime::MimeType;
+
 /// A `Content-Type`, taken apart. Broken ones are empty.
 #[derive(Debug, Default)]
 pub(crate) struct MediaType {
@@ -17,23 +19,10 @@ pub(crate) struct MediaType {
 
 impl MediaType {
     pub(crate) fn parse(content_type: Option<&str>) -> Self {
-        let Some(content_type) = content_type else { return Self::default() };
-        // Several headers joined by a comma happen; the first one with a type counts.
-        let mut parts = content_type.split([';', ',']);
-        let essence = parts.next().unwrap_or_default().trim().to_ascii_lowercase();
-        let well_formed = essence.split_once('/').is_some_and(|(major, minor)| {
-            !major.is_empty()
-                && !minor.is_empty()
-                && major
-                    .bytes()
-                    .chain(minor.bytes())
-                    .all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte))
-        });
-        let charset = parts
-            .filter_map(|parameter| parameter.split_once('='))
-            .find(|(name, _)| name.trim().eq_ignore_ascii_case("charset"))
-            .and_then(|(_, label)| Encoding::for_label(label.trim().trim_matches(['"', '\'']).as_bytes()));
-        Self { essence: if well_formed { essence } else { String::new() }, charset }
+        match content_type.and_then(MimeType::extract) {
+            Some(mime) => Self { essence: mime.essence().to_owned(), charset: mime.encoding() },
+            None => Self::default(),
+        }
     }
 
     pub(crate) fn essence_or<'a>(&'a self, otherwise: &'a str) -> &'a str {
@@ -57,6 +46,15 @@ impl MediaType {
             "application/n-triples" | "text/n-triples" | "text/ntriples" => DocumentKind::NTriples,
             "application/n-quads" | "text/n-quads" | "text/x-nquads" | "text/nquads" => DocumentKind::NQuads,
             "application/ld+json" | "application/x-ld+json" => DocumentKind::JsonLd,
+            "application/feed+json" => DocumentKind::JsonFeed,
+            "text/x-opml" | "application/x-opml" | "application/opml+xml" | "text/x-opml+xml" => {
+                DocumentKind::Opml
+            }
+            "image/svg+xml" | "image/svg" => DocumentKind::Svg,
+            "application/wsdl+xml" => DocumentKind::Wsdl,
+            "text/vcard" | "text/x-vcard" | "text/directory" | "application/vcard" => DocumentKind::VCard,
+            "text/calendar" | "text/x-vcalendar" | "application/ics" => DocumentKind::ICalendar,
+            "text/csv" | "application/csv" | "text/x-csv" | "text/tab-separated-values" => DocumentKind::Csv,
             _ if self.is_xml() => DocumentKind::Xml,
             _ => return None,
         })
@@ -65,6 +63,11 @@ impl MediaType {
     /// `text/xml`, `application/xml` and every `+xml`.
     pub(crate) fn is_xml(&self) -> bool {
         matches!(self.essence.as_str(), "text/xml" | "application/xml") || self.essence.ends_with("+xml")
+    }
+
+    /// HTML, or XML of any sort.
+    pub(crate) fn is_html_or_xml(&self) -> bool {
+        self.is_xml() || self.essence == "text/html"
     }
 
     /// Nothing was said, or nothing that means anything: what servers send for files they do not know.
@@ -101,6 +104,7 @@ impl MediaType {
                 | "text/markdown"
                 | "text/calendar"
                 | "text/vcard"
+                | "text/tab-separated-values"
                 | "application/sparql-query"
                 | "application/sql"
         )
@@ -108,7 +112,7 @@ impl MediaType {
 
     /// Pictures, sound, fonts, archives: not text, and not ours.
     pub(crate) fn is_opaque(&self) -> bool {
-        if self.is_xml() {
+        if self.is_xml() || self.kind().is_some() {
             return false;
         }
         self.essence.starts_with("image/")
@@ -138,6 +142,19 @@ pub(crate) fn extension(url: &str) -> Option<&str> {
     (!stem.is_empty() && !extension.is_empty() && extension.len() <= 10).then_some(extension)
 }
 
+/// The name of what is inside a compressed file: `data.nt` of `data.nt.gz`, `map.svg` of `map.svgz`.
+pub(crate) fn inner_name(url: &str) -> &str {
+    let path = url.split(['?', '#']).next().unwrap_or_default();
+    for (suffix, kept) in [(".gz", 0), (".gzip", 0), (".svgz", 4)] {
+        if let Some(start) = path.len().checked_sub(suffix.len())
+            && path.as_bytes()[start..].eq_ignore_ascii_case(suffix.as_bytes())
+        {
+            return &path[..start + kept];
+        }
+    }
+    path
+}
+
 const EXTENSIONS: &[(&str, DocumentKind)] = &[
     ("html", DocumentKind::Html),
     ("htm", DocumentKind::Html),
@@ -154,8 +171,16 @@ const EXTENSIONS: &[(&str, DocumentKind)] = &[
     ("nt", DocumentKind::NTriples),
     ("nq", DocumentKind::NQuads),
     ("jsonld", DocumentKind::JsonLd),
+    ("opml", DocumentKind::Opml),
+    ("svg", DocumentKind::Svg),
+    ("wsdl", DocumentKind::Wsdl),
+    ("vcf", DocumentKind::VCard),
+    ("vcard", DocumentKind::VCard),
+    ("ics", DocumentKind::ICalendar),
+    ("ical", DocumentKind::ICalendar),
+    ("csv", DocumentKind::Csv),
+    ("tsv", DocumentKind::Csv),
     ("xml", DocumentKind::Xml),
-    ("svg", DocumentKind::Xml),
     ("xsd", DocumentKind::Xml),
     ("xsl", DocumentKind::Xml),
 ];
@@ -171,6 +196,7 @@ const OTHER_EXTENSIONS: &[(&str, &str)] = &[
     ("mjs", "text/javascript"),
     ("json", "application/json"),
     ("csv", "text/csv"),
+    ("tsv", "text/tab-separated-values"),
     ("md", "text/markdown"),
     ("txt", "text/plain"),
     ("ics", "text/calendar"),
@@ -189,10 +215,16 @@ const OTHER_EXTENSIONS: &[(&str, &str)] = &[
     ("woff2", "font/woff2"),
 ];
 
-/// The media type of files of that name, for those without a reader.
+/// The media type of files of that name, where their reader's own would be too general or there is no reader.
 pub(crate) fn media_type_of_extension(extension: &str) -> Option<&'static str> {
     OTHER_EXTENSIONS
         .iter()
         .find(|(known, _)| known.eq_ignore_ascii_case(extension))
         .map(|&(_, media_type)| media_type)
+}
+
+/// True for a media type with a reader, or with a name in the tables here.
+pub(crate) fn is_known(essence: &str) -> bool {
+    OTHER_EXTENSIONS.iter().any(|(_, known)| *known == essence)
+        || MediaType { essence: essence.to_owned(), charset: None }.kind().is_some()
 }

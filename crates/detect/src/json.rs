@@ -1,4 +1,4 @@
-//! Whether a text is JSON, and whether that JSON speaks JSON-LD.
+//! Whether a text is JSON, and whether that JSON speaks JSON-LD or is a JSON Feed.
 //!
 //! Looks at the beginning only and never recurses. Broken JSON with a JSON-LD key in it still counts:
 //! whoever reads it will say what is broken.
@@ -8,6 +8,8 @@
 pub(crate) enum Shape {
     /// JSON with `@context`, `@graph`, `@id` or `@type` near the top.
     Linked,
+    /// JSON whose `version` is one of JSON Feed's.
+    Feed,
     /// JSON.
     Json,
     /// Something else.
@@ -63,6 +65,9 @@ pub(crate) fn shape(text: &str) -> Shape {
                     if matches!(name, b"@context" | b"@graph" | b"@id" | b"@type") {
                         return Shape::Linked;
                     }
+                    if depth == 1 && name == b"version" && is_feed_version(after) {
+                        return Shape::Feed;
+                    }
                 }
             }
             _ => {}
@@ -70,4 +75,15 @@ pub(crate) fn shape(text: &str) -> Shape {
         index += 1;
     }
     Shape::Json
+}
+
+/// True for `: "https://jsonfeed.org/version/…"`.
+fn is_feed_version(after_key: &[u8]) -> bool {
+    let value = after_key.trim_ascii_start().strip_prefix(b":").unwrap_or_default().trim_ascii_start();
+    let value = value.strip_prefix(b"\"http").unwrap_or_default();
+    let value = value.strip_prefix(b"s").unwrap_or(value);
+    // Some writers escape every solidus.
+    [&b"://jsonfeed.org/version/"[..], b":\\/\\/jsonfeed.org\\/version\\/", b"://www.jsonfeed.org/version/"]
+        .iter()
+        .any(|start| value.starts_with(start))
 }

@@ -43,13 +43,15 @@ const MICROFORMATS: &[&[u8]] = &[
 pub(crate) fn syntaxes(kind: DocumentKind, body: &[u8], head: &str, charset: &str) -> Vec<&'static str> {
     match kind {
         DocumentKind::Html | DocumentKind::Xhtml => {}
-        DocumentKind::RdfXml
-        | DocumentKind::Turtle
-        | DocumentKind::TriG
-        | DocumentKind::NTriples
-        | DocumentKind::NQuads
-        | DocumentKind::JsonLd => return vec![kind.as_str()],
-        _ => return Vec::new(),
+        DocumentKind::Unknown => return Vec::new(),
+        DocumentKind::Xml | DocumentKind::Svg | DocumentKind::Wsdl => {
+            let own = (kind != DocumentKind::Xml).then_some(kind.as_str());
+            let rdfa = [&b" typeof="[..], b" property=", b" vocab="]
+                .iter()
+                .any(|attribute| memmem::find(head.as_bytes(), attribute).is_some());
+            return own.into_iter().chain(rdfa.then_some("rdfa")).collect();
+        }
+        kind => return vec![kind.as_str()],
     }
     // UTF-16 hides ASCII words from a byte scan; for it the decoded head must do.
     let bytes = if charset.starts_with("UTF-16") { head.as_bytes() } else { body };
@@ -58,17 +60,16 @@ pub(crate) fn syntaxes(kind: DocumentKind, body: &[u8], head: &str, charset: &st
         found.push("json-ld");
     }
     let mut open_graph = false;
+    let mut twitter_card = false;
     let mut rdfa = memmem::find(bytes, b" typeof=").is_some() || memmem::find(bytes, b" vocab=").is_some();
     for position in memmem::find_iter(bytes, b"property=").take(1000) {
         let value = bytes.get(position + 9..).unwrap_or_default();
         let value = value.strip_prefix(b"\"").or_else(|| value.strip_prefix(b"'")).unwrap_or(value);
         open_graph |= value.starts_with(b"og:");
+        twitter_card |= value.starts_with(b"twitter:");
         // `itemproperty=` and the like are no attribute of RDFa.
         let whole = position == 0 || bytes[position - 1].is_ascii_whitespace();
         rdfa |= whole && !META_PREFIXES.iter().any(|prefix| value.starts_with(prefix));
-        if rdfa && open_graph {
-            break;
-        }
     }
     if rdfa {
         found.push("rdfa");
@@ -79,9 +80,25 @@ pub(crate) fn syntaxes(kind: DocumentKind, body: &[u8], head: &str, charset: &st
     if has_microformats(bytes) {
         found.push("microformats");
     }
-    if open_graph {
-        found.push("open-graph");
+    let mut dublin_core = false;
+    let mut citation = false;
+    for position in memmem::find_iter(bytes, b"name=").take(1000) {
+        let value = bytes.get(position + 5..).unwrap_or_default();
+        let value = value.strip_prefix(b"\"").or_else(|| value.strip_prefix(b"'")).unwrap_or(value);
+        let starts =
+            |prefix: &[u8]| value.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix));
+        open_graph |= starts(b"og:");
+        twitter_card |= starts(b"twitter:");
+        dublin_core |= starts(b"dc.") || starts(b"dcterms.");
+        citation |= starts(b"citation_");
     }
+    let named = [
+        ("open-graph", open_graph),
+        ("twitter-card", twitter_card),
+        ("dublin-core", dublin_core),
+        ("citation", citation),
+    ];
+    found.extend(named.iter().filter(|(_, is_there)| *is_there).map(|(name, _)| *name));
     found
 }
 

@@ -1,7 +1,7 @@
 //! The beginning of markup: XML declaration, DOCTYPE, and the first element with its namespace.
 //!
 //! In: the first 64 KiB as text. Out: a [`Prolog`], from which [`Prolog::kind`] tells HTML, XHTML,
-//! RSS, Atom, RDF/XML and other XML apart. Comments, processing instructions and DOCTYPE are skipped,
+//! RSS, Atom, OPML, sitemaps, SVG, WSDL, RDF/XML and other XML apart. Comments, processing instructions and DOCTYPE are skipped,
 //! entities of the internal subset are known (ontologies write `xmlns:rdf="&rdf;"`). One pass, no
 //! recursion, nothing expanded twice.
 
@@ -14,6 +14,15 @@ pub(crate) const XHTML: &str = "http://www.w3.org/1999/xhtml";
 pub(crate) const SVG: &str = "http://www.w3.org/2000/svg";
 const ATOM: &str = "http://www.w3.org/2005/Atom";
 const ATOM_03: &str = "http://purl.org/atom/ns#";
+/// What Atom was called while it had no name.
+const EARLY_ATOM: [&str; 4] = [
+    "http://purl.org/pie/",
+    "http://purl.org/echo/",
+    "http://example.com/necho",
+    "http://example.com/newformat#",
+];
+const WSDL_11: &str = "http://schemas.xmlsoap.org/wsdl/";
+const WSDL_20: &str = "http://www.w3.org/ns/wsdl";
 
 /// The tags by which the WHATWG tells HTML from other text, and a few that fragments begin with.
 const HTML_TAGS: &[&str] = &[
@@ -70,8 +79,30 @@ impl Prolog {
             // An undeclared prefix is broken XML, yet there is no doubt what was meant.
             ("", "RDF") if root.prefix == "rdf" => return Some(DocumentKind::RdfXml),
             ("", "rss") => return Some(DocumentKind::Rss),
-            (_, "rss") if self.xml_declaration || declared.is_xml() => return Some(DocumentKind::Rss),
+            // Every version had a namespace proposed for it, though none has one.
+            (_, "rss") => return Some(DocumentKind::Rss),
             (ATOM | ATOM_03, "feed" | "entry") => return Some(DocumentKind::Atom),
+            (namespace, "feed") if EARLY_ATOM.contains(&namespace) => return Some(DocumentKind::Atom),
+            // Without namespace it is a feed where XML is expected; in Turtle it may be a relative IRI.
+            ("", "feed")
+                if self.xml_declaration
+                    || declared.is_xml()
+                    || matches!(extension_kind, Some(DocumentKind::Xml | DocumentKind::Atom)) =>
+            {
+                return Some(DocumentKind::Atom);
+            }
+            ("", "opml") => return Some(DocumentKind::Opml),
+            (WSDL_11, "definitions") | (WSDL_20, "description") => return Some(DocumentKind::Wsdl),
+            (SVG, _) => return Some(DocumentKind::Svg),
+            // Forgotten by its author, missed by nobody who looks at the picture.
+            ("", "svg") if !matches!(declared.kind(), Some(DocumentKind::Html)) => {
+                return Some(DocumentKind::Svg);
+            }
+            (namespace, "urlset" | "sitemapindex")
+                if namespace.is_empty() || namespace.contains("/schemas/sitemap") =>
+            {
+                return Some(DocumentKind::Sitemap);
+            }
             _ => {}
         }
         // RDF/XML may consist of one node element, without rdf:RDF around it.
@@ -98,14 +129,20 @@ impl Prolog {
             return (open && !terse && !matches!(extension, Some("js" | "css" | "txt" | "md")))
                 .then_some(DocumentKind::Html);
         }
-        if root.namespace == SVG || self.xml_declaration {
+        if self.xml_declaration {
             return Some(DocumentKind::Xml);
         }
         match declared.kind() {
             // The server calls it XML of some sort and it is, though not of a sort with a reader.
-            Some(DocumentKind::Xml | DocumentKind::Rss | DocumentKind::Atom | DocumentKind::Xhtml) => {
-                Some(DocumentKind::Xml)
-            }
+            Some(
+                DocumentKind::Xml
+                | DocumentKind::Rss
+                | DocumentKind::Atom
+                | DocumentKind::Xhtml
+                | DocumentKind::Opml
+                | DocumentKind::Svg
+                | DocumentKind::Wsdl,
+            ) => Some(DocumentKind::Xml),
             Some(DocumentKind::Html) => Some(DocumentKind::Html),
             Some(_) => None,
             None if declared.is_vague() && !root.namespace.is_empty() => Some(DocumentKind::Xml),

@@ -1,8 +1,11 @@
 //! One table for the decision, one for the charset, and properties.
 
+use std::io::Write;
+
 use proptest::prelude::*;
 use webloom_model::DocumentKind::{
-    self, Atom, Html, JsonLd, NQuads, NTriples, RdfXml, Rss, TriG, Turtle, Unknown, Xhtml, Xml,
+    self, Atom, Csv, Html, ICalendar, Image, JsonFeed, JsonLd, NQuads, NTriples, Opml, RdfXml, Rss, Sitemap,
+    Svg, TriG, Turtle, Unknown, VCard, Wsdl, Xhtml, Xml,
 };
 
 use super::*;
@@ -160,6 +163,9 @@ fn kinds() {
         ),
         row("", "text/html", "<rss version='0.91'><channel>", Rss, "application/rss+xml"),
         row("feed", "text/xml", "<rss/>", Rss, "application/rss+xml"),
+        row("", "", "<rss xmlns='http://backend.userland.com/rss2'>", Rss, "application/rss+xml"),
+        row("", "", "<feed xmlns='http://purl.org/pie/'>", Atom, "application/atom+xml"),
+        row("", "text/xml", "<feed><entry/></feed>", Atom, "application/atom+xml"),
         row("", "text/xml", "<feed xmlns='http://www.w3.org/2005/Atom'>", Atom, "application/atom+xml"),
         row("", "", "<a:feed xmlns:a='http://www.w3.org/2005/Atom'>", Atom, "application/atom+xml"),
         row(
@@ -170,14 +176,14 @@ fn kinds() {
             "application/atom+xml",
         ),
         // Other XML.
-        row("", "image/svg+xml", SVG, Xml, "image/svg+xml"),
-        row("x.svg", "", SVG, Xml, "image/svg+xml"),
-        row("", "text/html", SVG, Xml, "image/svg+xml"),
+        row("", "image/svg+xml", SVG, Svg, "image/svg+xml"),
+        row("x.svg", "", SVG, Svg, "image/svg+xml"),
+        row("", "text/html", SVG, Svg, "image/svg+xml"),
         row(
             "",
             "application/xml",
             "<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'>",
-            Xml,
+            Sitemap,
             "application/xml",
         ),
         row("", "application/vnd.example+xml", "<x/>", Xml, "application/vnd.example+xml"),
@@ -185,6 +191,43 @@ fn kinds() {
         row("", "text/html", "<?xml version='1.0'?><catalog xmlns='urn:x'/>", Xml, "application/xml"),
         row("", "text/html", "<custom-element>hello</custom-element>", Html, "text/html"),
         row("", "text/xml", "<?xml version='1.0'?", Xml, "application/xml"),
+        row("", "", "<opml version='2.0'><head/>", Opml, "text/x-opml"),
+        row("", "text/xml", "<?xml version='1.0'?><opml version='1.0'>", Opml, "text/x-opml"),
+        row(
+            "",
+            "text/xml",
+            "<sitemapindex xmlns='http://www.google.com/schemas/sitemap/0.84'>",
+            Sitemap,
+            "application/xml",
+        ),
+        row("", "text/html", "<?xml version='1.0'?><urlset>", Sitemap, "application/xml"),
+        row(
+            "",
+            "text/xml",
+            "<w:definitions xmlns:w='http://schemas.xmlsoap.org/wsdl/'>",
+            Wsdl,
+            "application/wsdl+xml",
+        ),
+        row("", "", "<description xmlns='http://www.w3.org/ns/wsdl'>", Wsdl, "application/wsdl+xml"),
+        row("x.svg", "text/plain", "<svg width='1'/>", Svg, "image/svg+xml"),
+        row("", "text/html", "<svg width='1'></svg>", Html, "text/html"),
+        // JSON Feed.
+        row(
+            "",
+            "application/json",
+            r#"{"version": "https://jsonfeed.org/version/1.1", "items": []}"#,
+            JsonFeed,
+            "application/feed+json",
+        ),
+        row("", "application/feed+json", r#"{"title": "x"}"#, JsonFeed, "application/feed+json"),
+        row(
+            "",
+            "",
+            r#"{"version": "https:\/\/jsonfeed.org\/version\/1"}"#,
+            JsonFeed,
+            "application/feed+json",
+        ),
+        row("", "application/json", r#"{"version": "1.1"}"#, Unknown, "application/json"),
         // JSON-LD.
         row("", "application/ld+json", r#"{"@context":{},"@id":"x"}"#, JsonLd, "application/ld+json"),
         row("", "application/ld+json; profile=\"x\"", r#"{"name":"x"}"#, JsonLd, "application/ld+json"),
@@ -258,12 +301,37 @@ fn kinds() {
         row("a.js", "", "var x = {};", Unknown, "text/javascript"),
         row("", "text/javascript", "if (a<b) { c = \"<html>\" }", Unknown, "text/javascript"),
         row("", "", "plain words", Unknown, "text/plain"),
-        row("", "text/csv", "a,b\n1,2\n", Unknown, "text/csv"),
+        row("", "text/csv", "a,b\n1,2\n", Csv, "text/csv"),
+        row("a.csv", "application/octet-stream", "a,b\n1,2\n", Csv, "text/csv"),
+        row("a.tsv", "text/plain", "a\tb\n1\t2\n", Csv, "text/tab-separated-values"),
+        row("a", "text/tab-separated-values; charset=utf-8", "a\tb\n", Csv, "text/tab-separated-values"),
+        row("a.csv", "text/html", "<!doctype html><title>x", Html, "text/html"),
+        row("", "text/plain", "a,b\n1,2\n", Unknown, "text/plain"),
+        row("", "text/calendar", "BEGIN:VCALENDAR\r\nEND:VCALENDAR", ICalendar, "text/calendar"),
+        row("", "text/plain", "\u{feff}\nbegin:vcalendar\nend:vcalendar", ICalendar, "text/calendar"),
+        row("me.vcf", "", "words", VCard, "text/vcard"),
+        row("", "text/html", "BEGIN:VCARD\nVERSION:3.0\n", VCard, "text/vcard"),
+        row("", "text/plain", "BEGIN:VCARDS are", Unknown, "text/plain"),
+        row(
+            "sitemap.txt",
+            "text/plain",
+            "https://a.example/\n\nhttps://a.example/b\n",
+            Sitemap,
+            "text/plain",
+        ),
+        row(
+            "sitemap.txt",
+            "text/plain",
+            "These are our pages:\nhttps://a.example/b\n",
+            Unknown,
+            "text/plain",
+        ),
+        row("list.txt", "text/plain", "https://a.example/\n", Unknown, "text/plain"),
         // Bytes that are no text.
-        row("", "", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".as_slice(), Unknown, "image/png"),
-        row("", "text/html", b"\xff\xd8\xff\xe0\0\x10JFIF".as_slice(), Unknown, "image/jpeg"),
-        row("", "", b"GIF89a\x01\0\x01\0".as_slice(), Unknown, "image/gif"),
-        row("", "", b"RIFF\x10\0\0\0WEBPVP8 ".as_slice(), Unknown, "image/webp"),
+        row("", "", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".as_slice(), Image, "image/png"),
+        row("", "text/html", b"\xff\xd8\xff\xe0\0\x10JFIF".as_slice(), Image, "image/jpeg"),
+        row("", "", b"GIF89a\x01\0\x01\0".as_slice(), Image, "image/gif"),
+        row("", "", b"RIFF\x10\0\0\0WEBPVP8 ".as_slice(), Image, "image/webp"),
         row("", "text/plain", b"%PDF-1.7\n%\xe2\xe3".as_slice(), Unknown, "application/pdf"),
         row(
             "",
@@ -315,7 +383,8 @@ fn charsets() {
         ("text/html", b"<p>plain".to_vec(), "UTF-8"),
         ("text/html; charset=iso-8859-1", b"<p>caf\xe9".to_vec(), "windows-1252"),
         ("text/html; charset=\"UTF-8\"", b"<p>caf\xe9".to_vec(), "UTF-8"),
-        ("text/html; charset='shift_jis'", b"<p>x".to_vec(), "Shift_JIS"),
+        ("text/html; charset='shift_jis'", b"<meta charset=big5><p>x".to_vec(), "Big5"),
+        ("text/html; charset=gbk, text/html", b"<p>x".to_vec(), "GBK"),
         ("text/html; charset=nonsense", b"<meta charset=koi8-r><p>x".to_vec(), "KOI8-R"),
         ("text/html", b"<meta charset=\"windows-1251\"><p>x".to_vec(), "windows-1251"),
         ("text/html", b"<META CHARSET = 'GBK'>".to_vec(), "GBK"),
@@ -362,10 +431,124 @@ fn syntaxes_are_hinted_at() {
         ("<html><div class=\"post h-entry\">", &["microformats"]),
         ("<html><div class=h-card>", &["microformats"]),
         ("<html><div class=\"fresh-entry\">", &[]),
+        (
+            "<html><meta name='DC.title' content=x><meta name=twitter:card content=x>",
+            &["twitter-card", "dublin-core"],
+        ),
+        ("<html><meta name=\"citation_title\" content=x>", &["citation"]),
     ] {
         assert_eq!(detect_bytes(None, Some("text/html"), body.as_bytes()).syntaxes, expected, "{body}");
     }
     assert_eq!(detect_bytes(None, None, TURTLE.as_bytes()).syntaxes, ["turtle"]);
+    assert_eq!(detect_bytes(None, None, b"<rss version='2.0'>").syntaxes, ["rss"]);
+    let svg = b"<svg xmlns='http://www.w3.org/2000/svg' typeof='x'/>";
+    assert_eq!(detect_bytes(None, None, svg).syntaxes, ["svg", "rdfa"]);
+}
+
+fn labels<'a>(name: &'a str, content_type: Option<&'a str>) -> Labels<'a> {
+    Labels { name: Some(name), content_type, no_sniff: false }
+}
+
+#[test]
+fn servers_may_ask_for_their_word_to_be_taken() {
+    for (content_type, body, kind) in [
+        ("text/plain", "<!doctype html><title>x</title>", Unknown),
+        ("text/plain", TURTLE, Turtle),
+        ("text/html", "<p>x", Html),
+        ("application/xml", "<html xmlns='http://www.w3.org/1999/xhtml'>", Xhtml),
+        ("", "<!doctype html><title>x</title>", Html),
+    ] {
+        let content_type = Some(content_type).filter(|content_type| !content_type.is_empty());
+        let labels = Labels { name: Some("https://example.org/x.html"), content_type, no_sniff: true };
+        assert_eq!(examine(labels, body.as_bytes()).detection.kind, kind, "{content_type:?} {body}");
+    }
+}
+
+#[test]
+fn sound_film_and_fonts_are_named() {
+    // Two frames of 128 kbit/s at 44.1 kHz.
+    let mut mp3 = b"\xff\xfb\x90\x00".to_vec();
+    mp3.resize(417, 0);
+    mp3.extend_from_slice(b"\xff\xfb\x90\x00");
+    let mut font = vec![0_u8; 34];
+    font.extend_from_slice(b"LP");
+    for (body, media_type) in [
+        (mp3.as_slice(), "audio/mpeg"),
+        (&mp3[..400], "application/octet-stream"),
+        (b"\x1a\x45\xdf\xa3\x9f\x42\x86\x81\x01\x42\x82\x84webm\0", "video/webm"),
+        (b"\x1a\x45\xdf\xa3\x9f\x42\x82\x88matroska\0", "video/x-matroska"),
+        (b"OggS\0\x02", "application/ogg"),
+        (b"RIFF\0\0\0\0WAVEfmt ", "audio/wav"),
+        (b"XXXX\0\0\0\0WAVEfmt ", "application/octet-stream"),
+        (b"MThd\0\0\0\x06\0", "audio/midi"),
+        (b"FORM\0\0\0\0AIFF", "audio/aiff"),
+        (b"OTTO\0\x01", "font/otf"),
+        (&font, "application/vnd.ms-fontobject"),
+        (b"\0\0\x02\0\x01", "image/x-icon"),
+    ] {
+        assert_eq!(detect_bytes(None, None, body).media_type, media_type, "{:?}", &body[..8]);
+    }
+}
+
+fn gzip(content: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+    encoder.write_all(content).unwrap();
+    encoder.finish().unwrap()
+}
+
+#[test]
+fn compressed_files_are_looked_into() {
+    let sitemap = "<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'></urlset>";
+    for (name, content_type, content, kind, media_type, unpacked) in [
+        ("sitemap.xml.gz", "application/x-gzip", sitemap, Sitemap, "application/xml", true),
+        ("sitemap.xml.gz", "text/xml", sitemap, Sitemap, "application/xml", true),
+        ("data.nt.gz", "application/gzip", LINE, NTriples, "application/n-triples", true),
+        ("data.ttl.gz?v=1", "text/plain", "<a> <b> <c> .", Turtle, "text/turtle", true),
+        ("map.SVGZ", "image/svg+xml", SVG, Svg, "image/svg+xml", true),
+        ("notes.txt.gz", "application/gzip", "just words", Unknown, "application/gzip", false),
+        ("a.tar.gz", "application/x-gtar", "\0\0\u{1}", Unknown, "application/x-gtar", false),
+    ] {
+        let name = format!("https://example.org/{name}");
+        let examined = examine(labels(&name, Some(content_type)), &gzip(content.as_bytes()));
+        assert_eq!(examined.detection.kind, kind, "{name}");
+        assert_eq!(examined.detection.media_type, media_type, "{name}");
+        assert_eq!(examined.unpacked.as_deref(), unpacked.then_some(content.as_bytes()), "{name}");
+        assert_eq!(examined.diagnostics, [], "{name}");
+    }
+}
+
+#[test]
+fn a_label_of_a_narrower_syntax_is_told() {
+    for (name, content_type, body, told) in [
+        ("x.nt", None, TURTLE, true),
+        ("x", Some("application/n-triples"), QUAD, true),
+        ("x.nt", None, LINE, false),
+        ("x.nq", None, LINE, false),
+        ("x.nq", Some("application/octet-stream"), TURTLE, true),
+        ("x.ttl", None, "{ <a> <b> <c> }", true),
+        ("x.nt", Some("text/turtle"), TURTLE, false),
+        ("x", Some("text/html"), TURTLE, false),
+        ("x.ttl", None, "<!doctype html><title>x", false),
+    ] {
+        let examined = examine(labels(name, content_type), body.as_bytes());
+        assert_eq!(examined.diagnostics.len(), usize::from(told), "{name} {content_type:?} {body}");
+    }
+}
+
+#[test]
+fn broken_and_swollen_files_are_cut_and_told() {
+    let lines = LINE.repeat(1000);
+    let packed = gzip(lines.as_bytes());
+    let examined = examine(labels("x.nt.gz", None), &packed[..packed.len() / 2]);
+    assert_eq!(examined.detection.kind, NTriples);
+    assert_eq!(examined.diagnostics[0].code, "broken-compression");
+    assert!(lines.as_bytes().starts_with(&examined.unpacked.unwrap()));
+
+    let mut bomb = LINE.as_bytes().to_vec();
+    bomb.resize(30 << 20, b' ');
+    let examined = examine(labels("x.nt.gz", None), &gzip(&bomb));
+    assert_eq!(examined.diagnostics[0].code, "body-cut");
+    assert!(examined.unpacked.unwrap().len() < bomb.len());
 }
 
 #[test]

@@ -23,6 +23,8 @@ pub struct LinkRules {
     pub obey_nofollow: bool,
     /// Links of one page.
     pub links_max: usize,
+    /// Links of a page that is there for its links: a sitemap.
+    pub listed_links_max: usize,
     /// Characters of a link's words.
     pub anchor_chars_max: usize,
     /// Rows that a query may look at on one page, and rows that it may give.
@@ -32,10 +34,11 @@ pub struct LinkRules {
 impl Default for LinkRules {
     fn default() -> Self {
         Self {
-            queries: vec![LinkQuery::plain_links()],
+            queries: vec![LinkQuery::plain_links(), LinkQuery::feed_items()],
             scope: Scope::default(),
             obey_nofollow: true,
             links_max: 5_000,
+            listed_links_max: 50_000,
             anchor_chars_max: 200,
             rows_max: 1_000_000,
         }
@@ -63,6 +66,8 @@ struct Words {
 /// Phase 5 for one page: found at `depth`, saying `graph`.
 pub fn extract_links(page: &PageUrl, depth: u32, graph: &PageGraph, rules: &LinkRules) -> Extracted {
     let mut extracted = Extracted::default();
+    let links_max =
+        if graph.lists_links { rules.listed_links_max.max(rules.links_max) } else { rules.links_max };
     let view = PageView::new(page, &graph.quads, rules.rows_max);
 
     // Targets by their place in the page, and of several words those of the first query, then those that the page
@@ -125,11 +130,11 @@ pub fn extract_links(page: &PageUrl, depth: u32, graph: &PageGraph, rules: &Link
             refuse(Refusal::Nofollow, &mut extracted);
             continue;
         }
-        if let Err(refusal) = rules.scope.admits(&url) {
+        if let Err(refusal) = admits(&rules.scope, &url, graph) {
             refuse(refusal, &mut extracted);
             continue;
         }
-        if extracted.links.len() >= rules.links_max {
+        if extracted.links.len() >= links_max {
             refuse(Refusal::TooMany, &mut extracted);
             continue;
         }
@@ -143,6 +148,16 @@ pub fn extract_links(page: &PageUrl, depth: u32, graph: &PageGraph, rules: &Link
         });
     }
     extracted
+}
+
+/// Asks the scope. A sitemap may list sitemaps that are packed, though no page ends like that.
+fn admits(scope: &Scope, url: &PageUrl, graph: &PageGraph) -> Result<(), Refusal> {
+    match scope.admits(url) {
+        Err(Refusal::Extension) if graph.lists_links && url.as_url().path().ends_with(".gz") => {
+            scope.admits_any_extension(url)
+        }
+        verdict => verdict,
+    }
 }
 
 /// The words of a link, white space collapsed, cut to size.

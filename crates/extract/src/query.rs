@@ -19,6 +19,12 @@ const PLAIN_LINKS: &str = "SELECT ?link ?anchor WHERE {
     OPTIONAL { ?link <http://www.w3.org/2000/01/rdf-schema#label> ?anchor }
 }";
 
+/// The items of feeds, RSS 1.0's own among them, which write the address as text.
+const FEED_ITEMS: &str = "SELECT ?link ?anchor WHERE {
+    ?item a <http://purl.org/rss/1.0/item> ; <http://purl.org/rss/1.0/link> ?link
+    OPTIONAL { ?item <http://purl.org/rss/1.0/title> ?anchor }
+}";
+
 /// A query that finds links in a page's graph.
 #[derive(Debug, Clone)]
 pub struct LinkQuery {
@@ -95,6 +101,11 @@ impl LinkQuery {
     /// The links of plain HTML: `rdfs:seeAlso`, with the target's label as anchor.
     pub fn plain_links() -> Self {
         Self::parse("plain links", PLAIN_LINKS).unwrap_or_else(|problem| unreachable!("{problem}"))
+    }
+
+    /// The links of a feed's items, with the item's title as anchor.
+    pub fn feed_items() -> Self {
+        Self::parse("feed items", FEED_ITEMS).unwrap_or_else(|problem| unreachable!("{problem}"))
     }
 
     /// The name for messages.

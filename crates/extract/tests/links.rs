@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::needless_pass_by_value, reason = "the helpers are tests too")]
 
 use expect_test::{Expect, expect};
-use oxrdf::{GraphName, Literal, NamedNode, Quad};
+use oxrdf::{GraphName, Literal, NamedNode, Quad, Term};
 use proptest::prelude::*;
 use webloom_extract::{Extracted, LinkQuery, LinkRules, Scope, extract_links};
 use webloom_model::vocab::{foaf, rdf, rdfs};
@@ -253,4 +253,52 @@ proptest! {
             prop_assert!(scope.admits(&link.url).is_ok());
         }
     }
+}
+
+#[test]
+fn items_of_feeds_are_followed_and_nothing_else_of_them() {
+    let page = PageUrl::parse("http://example.org/feed").unwrap();
+    let rss = |name: &str| NamedNode::new_unchecked(format!("http://purl.org/rss/1.0/{name}"));
+    let rdf_type = NamedNode::from(rdf::TYPE);
+    let triple = |subject: &NamedNode, predicate: NamedNode, object: Term| {
+        Quad::new(subject.clone(), predicate, object, GraphName::DefaultGraph)
+    };
+    let (feed, one, two) = (page.graph_name(), node("http://example.org/1"), node("urn:two"));
+    let quads = vec![
+        triple(&feed, rdf_type.clone(), rss("channel").into()),
+        triple(&feed, rss("link"), node("http://example.org/home").into()),
+        triple(&one, rdf_type.clone(), rss("item").into()),
+        triple(&one, rss("link"), one.clone().into()),
+        triple(&one, rss("title"), Literal::new_simple_literal("One").into()),
+        triple(&one, node("http://schema.org/associatedMedia"), node("http://example.org/a").into()),
+        triple(&two, rdf_type, rss("item").into()),
+        // RSS 1.0 itself has the address as text.
+        triple(&two, rss("link"), Literal::new_simple_literal("http://example.org/2").into()),
+    ];
+    let graph = PageGraph { quads, ..PageGraph::default() };
+    let extracted = extract_links(&page, 0, &graph, &LinkRules::default());
+    let links: Vec<_> =
+        extracted.links.iter().map(|link| (link.url.as_str(), link.anchor.as_deref())).collect();
+    assert_eq!(links, [("http://example.org/1", Some("One")), ("http://example.org/2", None)]);
+}
+
+#[test]
+fn a_sitemap_gives_more_links_and_packed_sitemaps() {
+    let page = PageUrl::parse("http://example.org/sitemap.xml").unwrap();
+    let target =
+        |text: &str| Quad::new(page.graph_name(), rdfs::SEE_ALSO, node(text), GraphName::DefaultGraph);
+    let quads = vec![
+        target("http://example.org/1.xml.gz"),
+        target("http://example.org/logo.png"),
+        target("http://example.org/2"),
+        target("http://example.org/3"),
+    ];
+    let rules = LinkRules { links_max: 1, listed_links_max: 2, ..LinkRules::default() };
+    let mut graph = PageGraph { quads, lists_links: true, ..PageGraph::default() };
+    let links = |graph: &PageGraph| -> Vec<String> {
+        extract_links(&page, 0, graph, &rules).links.into_iter().map(|link| link.url.into()).collect()
+    };
+    assert_eq!(links(&graph), ["http://example.org/1.xml.gz", "http://example.org/2"]);
+    graph.lists_links = false;
+    assert_eq!(links(&graph), ["http://example.org/2"]);
 }

@@ -39,9 +39,12 @@ const ACCEPT_PAGES: &str = "text/html, application/xhtml+xml, text/turtle;q=0.9,
     application/rdf+xml;q=0.9, application/trig;q=0.9, application/n-triples;q=0.9, \
     application/n-quads;q=0.9, application/atom+xml;q=0.8, application/rss+xml;q=0.8, \
     application/xml;q=0.8, text/xml;q=0.8, application/json;q=0.7, */*;q=0.5";
+const ACCEPT_CONTEXTS: &str = "application/ld+json, application/json;q=0.9, */*;q=0.1";
 const ACCEPT_ROBOTS: &str = "text/plain, */*;q=0.5";
 const ACCEPT_ENCODINGS: &str = "gzip, br, zstd, deflate";
 
+/// Sitemaps taken from one robots.txt.
+const SITEMAPS_MAX: usize = 100;
 /// A robots.txt must stay fresh until the page it was fetched for has its turn.
 const ROBOTS_FRESH_MIN: Duration = Duration::from_secs(60);
 
@@ -60,6 +63,7 @@ pub struct Fetcher {
     large_bodies: Arc<Semaphore>,
     counters: Arc<Counters>,
     page_headers: HeaderMap,
+    context_headers: HeaderMap,
     robots_headers: HeaderMap,
 }
 
@@ -106,6 +110,7 @@ impl Fetcher {
             large_bodies: Arc::new(Semaphore::new(config.large_bodies_max.min(Semaphore::MAX_PERMITS))),
             counters,
             page_headers: request_headers(&config, ACCEPT_PAGES)?,
+            context_headers: request_headers(&config, ACCEPT_CONTEXTS)?,
             robots_headers: request_headers(&config, ACCEPT_ROBOTS)?,
             config,
         })
@@ -116,6 +121,20 @@ impl Fetcher {
     /// Never panics and always returns within the sum of the configured time limits. Dropping the future abandons the
     /// request and closes its connection.
     pub async fn fetch(&self, lease: &Lease) -> (FetchOutcome, HostHint) {
+        self.fetch_wanted(lease, &self.page_headers, self.config.body_bytes_max).await
+    }
+
+    /// The same for a JSON-LD context: JSON is asked for, and at most `bytes_max` of it are read.
+    pub async fn fetch_context(&self, lease: &Lease, bytes_max: u64) -> (FetchOutcome, HostHint) {
+        self.fetch_wanted(lease, &self.context_headers, bytes_max).await
+    }
+
+    async fn fetch_wanted(
+        &self,
+        lease: &Lease,
+        headers: &HeaderMap,
+        bytes_max: u64,
+    ) -> (FetchOutcome, HostHint) {
         let mut hint = HostHint::default();
         if self.config.obey_robots {
             let origin = lease.url().origin();
@@ -133,7 +152,7 @@ impl Fetcher {
                 return (FetchOutcome::NotFetched(NotFetched::Robots), hint);
             }
         }
-        let outcome = match self.fetch_page(lease, &mut hint).await {
+        let outcome = match self.fetch_page(lease, headers, bytes_max, &mut hint).await {
             Ok(outcome) => outcome,
             Err(failure) => {
                 hint.untouched = failure.untouched;
@@ -176,13 +195,19 @@ impl Fetcher {
         &self.config
     }
 
-    async fn fetch_page(&self, lease: &Lease, hint: &mut HostHint) -> Result<FetchOutcome, Failure> {
+    async fn fetch_page(
+        &self,
+        lease: &Lease,
+        headers: &HeaderMap,
+        bytes_max: u64,
+        hint: &mut HostHint,
+    ) -> Result<FetchOutcome, Failure> {
         let url = lease.url();
-        let answer = self.request(url, &self.page_headers).await?;
+        let answer = self.request(url, headers).await?;
         let status = answer.status;
         match status.as_u16() {
             200..=299 => {
-                let page = self.read_page(url, answer).await?;
+                let page = self.read_page(url, answer, bytes_max).await?;
                 Ok(FetchOutcome::Fetched(Box::new(page)))
             }
             301 | 302 | 303 | 307 | 308 => {
@@ -224,8 +249,13 @@ impl Fetcher {
         Ok(target)
     }
 
-    async fn read_page(&self, url: &PageUrl, answer: Answer) -> Result<FetchedPage, Failure> {
-        let limits = self.body_limits(self.config.body_wire_bytes_max, self.config.body_bytes_max);
+    async fn read_page(&self, url: &PageUrl, answer: Answer, bytes_max: u64) -> Result<FetchedPage, Failure> {
+        let wire_bytes_max = if bytes_max < self.config.body_bytes_max {
+            self.config.body_wire_bytes_max.min(bytes_max)
+        } else {
+            self.config.body_wire_bytes_max
+        };
+        let limits = self.body_limits(wire_bytes_max, bytes_max);
         let Answer { status, version, headers, fetched_at, started, body, connection, .. } = answer;
         let remote = connection.remote.ip();
         let read = self.read_body(url, &headers, body, connection, &limits).await?;
@@ -255,6 +285,13 @@ impl Fetcher {
             Some(known)
         })?;
         self.robots_fresh_for(&known).map(|_| known)
+    }
+
+    /// The sitemaps that the robots.txt of the URL's origin names, if it was read.
+    pub fn sitemaps(&self, url: &PageUrl) -> Vec<PageUrl> {
+        let Some(robots) = self.known_robots(&url.origin()) else { return Vec::new() };
+        let sitemaps = robots.rules.sitemaps().filter_map(|sitemap| PageUrl::parse(sitemap).ok());
+        sitemaps.take(SITEMAPS_MAX).collect()
     }
 
     /// How long the record may still be believed; nothing when it is stale.

@@ -68,6 +68,7 @@ pub fn check<F: Frontier>(open: impl Fn(FrontierConfig, Arc<dyn Clock>) -> F) {
     robots_delays_are_kept_up_to_the_cap(open);
     retry_after_holds_the_host_up_to_the_cap(open);
     an_untouched_host_is_owed_nothing(open);
+    a_reserved_host_is_not_leased_and_owes_its_delay(open);
     hosts_of_a_domain_share_its_delay(open);
     without_a_domain_delay_hosts_are_independent(open);
     breadth_first_within_a_host(open);
@@ -312,6 +313,26 @@ fn an_untouched_host_is_owed_nothing<F: Frontier>(open: &impl Open<F>) {
     // An answer without a request does not shorten the pause that is owed already.
     bench.expect_pause(SECOND);
     bench.finish_with(&bench.lease_one(), untouched);
+}
+
+fn a_reserved_host_is_not_leased_and_owes_its_delay<F: Frontier>(open: &impl Open<F>) {
+    let bench = Bench::new(open, FrontierConfig::default());
+    bench.offer(&["http://a.example/1", "http://a.example/2"]);
+    let first = bench.lease_one();
+    assert_eq!(bench.frontier.reserve("a.example"), None, "its request is under way");
+    bench.finish(&first);
+    let free = bench.clock.now() + SECOND;
+    assert_eq!(bench.frontier.reserve("a.example"), Some(free), "it owes its delay");
+    assert_eq!(bench.frontier.reserve("a.example"), None, "it is reserved");
+    bench.clock.advance(SECOND * 2);
+    assert!(bench.lease(9).is_empty(), "it is reserved, and it is its turn");
+    bench.frontier.release("a.example", HostHint::default());
+    bench.expect_pause(SECOND);
+    bench.lease_one();
+    // A host nobody queued anything for can be asked at once, and then not again.
+    assert_eq!(bench.frontier.reserve("b.example"), Some(bench.clock.now()));
+    bench.frontier.release("b.example", HostHint::default());
+    assert_eq!(bench.frontier.reserve("b.example"), Some(bench.clock.now() + SECOND));
 }
 
 fn hosts_of_a_domain_share_its_delay<F: Frontier>(open: &impl Open<F>) {

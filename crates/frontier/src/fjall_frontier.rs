@@ -6,7 +6,8 @@
 //!   after a kill it is simply still queued;
 //! * `later`: due time, number → candidate to be tried again; moved to `queue` when due;
 //! * `hosts`: host → lengths of its queues, pages done, delays learnt;
-//! * `meta`: format, settings, counters; `robots`: bodies of robots.txt, for whoever fetches them.
+//! * `meta`: format, settings, counters; `robots`, `contexts`: bodies of robots.txt and JSON-LD contexts, for
+//!   whoever fetches them.
 //!
 //! Every call that changes something is one batch, so a kill leaves all of it or nothing. Two locks:
 //! `writer` is held across a write and its fsync, `core` only for work in memory and the reading of a
@@ -64,6 +65,8 @@ pub struct FjallFrontier {
 pub enum Blob {
     /// robots.txt files, by origin.
     Robots,
+    /// JSON-LD contexts, by IRI.
+    Contexts,
 }
 
 struct Store {
@@ -74,6 +77,7 @@ struct Store {
     hosts: Keyspace,
     meta: Keyspace,
     robots: Keyspace,
+    contexts: Keyspace,
 }
 
 /// What belongs to whoever writes.
@@ -304,6 +308,16 @@ impl Frontier for FjallFrontier {
     fn request_finished(&self, lease: LeaseId, hint: HostHint) {
         let now = self.clock.now();
         self.core.lock().scheduler.request_finished(lease, hint, now);
+    }
+
+    fn reserve(&self, host: &str) -> Option<Instant> {
+        let now = self.clock.now();
+        self.core.lock().scheduler.reserve(host, now)
+    }
+
+    fn release(&self, host: &str, hint: HostHint) {
+        let now = self.clock.now();
+        self.core.lock().scheduler.release(host, hint, now);
     }
 
     fn settle(&self, settlements: Vec<Settlement>) -> Result<OfferSummary, FrontierError> {
@@ -564,6 +578,7 @@ impl Store {
             later: keyspace("later")?,
             hosts: keyspace("hosts")?,
             robots: keyspace("robots")?,
+            contexts: keyspace("contexts")?,
             meta,
             database,
         })
@@ -572,6 +587,7 @@ impl Store {
     fn blobs(&self, space: Blob) -> &Keyspace {
         match space {
             Blob::Robots => &self.robots,
+            Blob::Contexts => &self.contexts,
         }
     }
 }

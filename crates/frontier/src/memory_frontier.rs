@@ -94,6 +94,16 @@ impl Frontier for MemoryFrontier {
         self.inner.lock().scheduler.request_finished(lease, hint, self.clock.now());
     }
 
+    fn reserve(&self, host: &str) -> Option<Instant> {
+        let now = self.clock.now();
+        self.inner.lock().scheduler.reserve(host, now)
+    }
+
+    fn release(&self, host: &str, hint: HostHint) {
+        let now = self.clock.now();
+        self.inner.lock().scheduler.release(host, hint, now);
+    }
+
     fn settle(&self, settlements: Vec<Settlement>) -> Result<OfferSummary, FrontierError> {
         let now = self.clock.now();
         let mut summary = OfferSummary::default();

@@ -252,6 +252,35 @@ impl Scheduler {
             return;
         }
         let id = out.host;
+        self.request_ended(id, hint, now);
+    }
+
+    /// Takes a host for a request that is no page. Gives the moment from which it may be made; nothing while another
+    /// request to the host or its domain is under way.
+    pub fn reserve(&mut self, name: &str, now: Instant) -> Option<Instant> {
+        self.expire(now);
+        let id = self.host_id(name);
+        let host = &mut self.hosts[id.0 as usize];
+        let domain = &mut self.domains[host.domain.0 as usize];
+        if host.asking || domain.asking {
+            return None;
+        }
+        // Taken from here on, not only from the moment: with many pages queued its turn would never come.
+        host.asking = true;
+        domain.asking = true;
+        let moment = host.not_before.max(domain.not_before).map_or(now, |moment| moment.max(now));
+        self.refresh(id, now);
+        Some(moment)
+    }
+
+    /// Ends the request of a reserved host; the delays count from now.
+    pub fn release(&mut self, name: &str, hint: HostHint, now: Instant) {
+        if let Some(&id) = self.host_ids.get(name) {
+            self.request_ended(id, hint, now);
+        }
+    }
+
+    fn request_ended(&mut self, id: HostId, hint: HostHint, now: Instant) {
         let host = &mut self.hosts[id.0 as usize];
         host.asking = false;
         if let Some(wish) = hint.crawl_delay {

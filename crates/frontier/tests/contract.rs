@@ -4,6 +4,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Instant;
 
 use tempfile::TempDir;
 use webloom_frontier::contract;
@@ -28,6 +29,12 @@ impl Frontier for InTempDir {
     }
     fn request_finished(&self, lease: LeaseId, hint: HostHint) {
         self.frontier.request_finished(lease, hint);
+    }
+    fn reserve(&self, host: &str) -> Option<Instant> {
+        self.frontier.reserve(host)
+    }
+    fn release(&self, host: &str, hint: HostHint) {
+        self.frontier.release(host, hint);
     }
     fn settle(&self, settlements: Vec<Settlement>) -> Result<OfferSummary, FrontierError> {
         self.frontier.settle(settlements)

@@ -14,6 +14,7 @@ use crate::{HostHint, Lease, LeaseId, LinkCandidate};
 ///   and between requests to hosts of one pay-level domain at least the domain's;
 /// * within a host, URLs come in breadth-first order: by depth, then in the order they were offered;
 /// * hosts take turns: a host with many URLs does not hold up one with few;
+/// * a host that is reserved counts as one whose request has not finished, and is reserved only when it has none;
 /// * a lease that is not settled by its deadline becomes available again;
 /// * what `settle` and `offer` have returned from survives a kill; an unsettled lease is handed out
 ///   again after reopening, and no host is asked sooner than its delay after reopening.
@@ -29,6 +30,13 @@ pub trait Frontier: Send + Sync {
     /// Tells that the request of a lease has ended: the host's delay counts from now. Cheap, in
     /// memory, and earlier than `settle`, which waits for the page to be durable.
     fn request_finished(&self, lease: LeaseId, hint: HostHint);
+
+    /// Takes a host for one request that is no page of the crawl, such as a JSON-LD context: until `release` nothing is
+    /// leased there. Gives the moment from which the request may be made, or nothing while another one is under way.
+    fn reserve(&self, host: &str) -> Option<Instant>;
+
+    /// Ends what `reserve` began: the host's delay counts from now.
+    fn release(&self, host: &str, hint: HostHint);
 
     /// Ends leases, together with the links their pages gave: all of it or nothing is durable.
     fn settle(&self, settlements: Vec<Settlement>) -> Result<OfferSummary, FrontierError>;

@@ -41,8 +41,13 @@ pub struct PageGraph {
     pub nofollow: HashSet<String>,
     /// Targets of the plain HTML links among the quads (`rdfs:seeAlso`), for the setting that drops them.
     pub plain_links: HashSet<String>,
+    /// The page is there for its links, as a sitemap is: more of them are followed than of other pages.
+    pub lists_links: bool,
     /// What was wrong with the page.
     pub diagnostics: Vec<Diagnostic>,
+    /// JSON-LD contexts that blocks of the page name and nobody knew, absolute, each once. Whoever can fetch them may
+    /// transform the page again.
+    pub missing: Vec<String>,
 }
 
 impl PageGraph {

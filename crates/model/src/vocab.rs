@@ -36,6 +36,8 @@ vocabulary! {
         CODE = "code",
         LINE = "line",
         DIGEST = "sha256",
+        GENERATOR = "generator",
+        APPLICATION_NAME = "applicationName",
     }
 }
 
@@ -57,12 +59,29 @@ vocabulary! {
         LANGUAGE = "language",
         FORMAT = "format",
         EXTENT = "extent",
+        CREATOR = "creator",
+        PUBLISHER = "publisher",
+        SUBJECT = "subject",
+        ABSTRACT = "abstract",
+        DATE = "date",
+        CREATED = "created",
+        ISSUED = "issued",
+        MODIFIED = "modified",
+        RIGHTS = "rights",
+        LICENSE = "license",
+        SPATIAL = "spatial",
+        IDENTIFIER = "identifier",
     }
 }
 
 vocabulary! {
     /// Friend of a friend.
-    foaf = "http://xmlns.com/foaf/0.1/" { DOCUMENT = "Document", DEPICTION = "depiction", MBOX = "mbox", NAME = "name" }
+    foaf = "http://xmlns.com/foaf/0.1/" { DOCUMENT = "Document", DEPICTION = "depiction", MBOX = "mbox", NAME = "name", MAKER = "maker" }
+}
+
+vocabulary! {
+    /// Positions on the earth.
+    geo = "http://www.w3.org/2003/01/geo/wgs84_pos#" { POINT = "Point", LAT = "lat", LONG = "long" }
 }
 
 vocabulary! {
@@ -86,6 +105,7 @@ vocabulary! {
         INTEGER = "integer",
         DATE_TIME = "dateTime",
         BOOLEAN = "boolean",
+        DECIMAL = "decimal",
         STRING = "string",
     }
 }

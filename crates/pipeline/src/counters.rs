@@ -113,11 +113,11 @@ impl Counters {
         counter.busy_ns.fetch_add(u64::try_from(busy.as_nanos()).unwrap_or(u64::MAX), Relaxed);
     }
 
-    /// Runs `work` as one page of `phase`.
-    pub fn time<T>(&self, phase: Phase, work: impl FnOnce() -> T) -> T {
+    /// Runs `work` as so many pages of `phase`: one, or none when it was counted before.
+    pub fn time<T>(&self, phase: Phase, pages: u64, work: impl FnOnce() -> T) -> T {
         let start = Instant::now();
         let result = work();
-        self.add(phase, 1, start.elapsed());
+        self.add(phase, pages, start.elapsed());
         result
     }
 

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod commit;
+pub mod contexts;
 pub mod counters;
 mod cpu;
 pub mod crawl;
@@ -9,6 +10,7 @@ pub mod process;
 pub mod spec;
 pub mod wiring;
 
+pub use contexts::{ContextCache, ContextLimits};
 pub use counters::{Counters, Phase, PhaseNumbers};
 pub use crawl::{CrawlError, CrawlSummary, Stop};
 pub use spec::{CrawlSpec, RawSpec, SpecProblem, SpecProblems, StoredLinks};

@@ -1,5 +1,6 @@
 //! One page's way through the five phases. New here? Read [`process_page`] first.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
@@ -16,7 +17,9 @@ use webloom_model::{
 };
 use webloom_transform::transform;
 
+use crate::contexts::Turns;
 use crate::counters::{Counters, Gauge, Phase};
+use crate::cpu::Panicked;
 use crate::crawl::CrawlError;
 use crate::metadata;
 use crate::spec::{CrawlSpec, StoredLinks};
@@ -29,18 +32,8 @@ pub async fn process_page(crawl: &Crawl, lease: Lease) -> Result<(), CrawlError>
         FetchOutcome::Fetched(page) => *page,
         no_page => return crawl.committer.commit(without_page(crawl, lease, no_page)).await,
     };
-    // Detect, transform and extract only compute: they share one trip to the CPU pool.
-    let (spec, counters) = (crawl.spec.clone(), crawl.counters.clone());
     let remains = Remains::of(&page);
-    let working = Gauge::new(&crawl.counters.working);
-    let woven = match crawl
-        .cpu
-        .run({
-            let lease = lease.clone();
-            move || weave(&spec, &counters, lease, page)
-        })
-        .await
-    {
+    let woven = match weave_with_contexts(crawl, &lease, page, &remains).await {
         Ok(woven) => {
             // The body has served; what waits for the commit are quads.
             drop(remains);
@@ -51,8 +44,40 @@ pub async fn process_page(crawl: &Crawl, lease: Lease) -> Result<(), CrawlError>
             remains.woven(&crawl.spec, lease, &panicked.0)
         }
     };
-    drop(working);
     crawl.committer.commit(woven).await
+}
+
+/// Weaves a page; when its JSON-LD names contexts that nobody knows, fetches them and weaves it anew.
+async fn weave_with_contexts(
+    crawl: &Crawl,
+    lease: &Lease,
+    page: FetchedPage,
+    remains: &Remains,
+) -> Result<Woven, Panicked> {
+    let mut woven = weave_on_pool(crawl, lease, page, 1).await?;
+    let Some(contexts) = &crawl.contexts else { return Ok(woven) };
+    let mut tried = HashSet::new();
+    let turns = Turns::Frontier { frontier: &*crawl.frontier, host_freed: &crawl.host_freed };
+    // A context can name others, which are missed only once it is there.
+    loop {
+        let missing = contexts.untried(&woven.missing, &mut tried);
+        if !contexts.obtain(&missing, &crawl.fetcher, turns).await {
+            return Ok(woven);
+        }
+        woven = weave_on_pool(crawl, lease, remains.0.clone(), 0).await?;
+    }
+}
+
+/// Detect, transform and extract only compute: they share one trip to the CPU pool. Counts as so many pages.
+async fn weave_on_pool(
+    crawl: &Crawl,
+    lease: &Lease,
+    page: FetchedPage,
+    pages: u64,
+) -> Result<Woven, Panicked> {
+    let (spec, counters, lease) = (crawl.spec.clone(), crawl.counters.clone(), lease.clone());
+    let _working = Gauge::new(&crawl.counters.working);
+    crawl.cpu.run(move || weave(&spec, &counters, lease, page, pages)).await
 }
 
 /// Asks for the page, and tells the frontier the moment the host is free again.
@@ -78,6 +103,8 @@ pub(crate) struct Woven {
     pub(crate) writes: Vec<GraphWrite>,
     /// For the frontier.
     pub(crate) settlement: Settlement,
+    /// Contexts that would have made more of the page.
+    missing: Vec<String>,
     /// What was made of a large page takes its place in memory until it is on disk.
     pub(crate) reservation: Option<Reservation>,
 }
@@ -85,18 +112,18 @@ pub(crate) struct Woven {
 impl Woven {
     /// Of something that takes next to no room.
     fn new(writes: Vec<GraphWrite>, settlement: Settlement) -> Self {
-        Self { writes, settlement, reservation: None }
+        Self { writes, settlement, missing: Vec::new(), reservation: None }
     }
 }
 
 /// Detect, transform, extract: from bytes to what is to be stored. No I/O, cannot fail.
-fn weave(spec: &CrawlSpec, counters: &Counters, lease: Lease, page: FetchedPage) -> Woven {
-    let detected = counters.time(Phase::Detect, || detect(page));
-    let mut graph = counters.time(Phase::Transform, || transform(&detected, &spec.transform));
-    let mut extracted = counters.time(Phase::Extract, || {
+fn weave(spec: &CrawlSpec, counters: &Counters, lease: Lease, page: FetchedPage, pages: u64) -> Woven {
+    let detected = counters.time(Phase::Detect, pages, || detect(page));
+    let mut graph = counters.time(Phase::Transform, pages, || transform(&detected, &spec.transform));
+    let mut extracted = counters.time(Phase::Extract, pages, || {
         extract_links(&detected.page.url, lease.candidate.depth, &graph, &spec.links)
     });
-    counters.links.fetch_add(extracted.links.len() as u64, Relaxed);
+    counters.links.fetch_add(extracted.links.len() as u64 * pages, Relaxed);
 
     let mut diagnostics = detected.page.diagnostics.clone();
     diagnostics.append(&mut graph.diagnostics);
@@ -127,6 +154,7 @@ fn store(
     Woven {
         writes: vec![page, metadata_write(url, metadata)],
         settlement: Settlement { lease: lease.id, kind: SettlementKind::Indexed, links },
+        missing: graph.missing,
         reservation: detected.page.reservation.clone(),
     }
 }
@@ -168,7 +196,9 @@ fn without_page(crawl: &Crawl, lease: Lease, outcome: FetchOutcome) -> Woven {
     let settle = |kind, links| Settlement { lease: lease.id, kind, links };
     match outcome {
         FetchOutcome::Fetched(_) => unreachable!("a page is woven, not settled without one"),
-        FetchOutcome::RobotsFirst => Woven::new(Vec::new(), settle(SettlementKind::Returned, Vec::new())),
+        FetchOutcome::RobotsFirst => {
+            Woven::new(Vec::new(), settle(SettlementKind::Returned, sitemaps(crawl, &lease)))
+        }
         FetchOutcome::Redirected(redirect) => {
             crawl.counters.not_a_page("redirect");
             let target = lease.redirected(redirect.target.clone());
@@ -206,6 +236,24 @@ fn without_page(crawl: &Crawl, lease: Lease, outcome: FetchOutcome) -> Woven {
         }
         FetchOutcome::Failed(error) => give_up(crawl, lease, &error),
     }
+}
+
+/// The sitemaps that the host's robots.txt names, as links of the page it was asked for.
+fn sitemaps(crawl: &Crawl, lease: &Lease) -> Vec<LinkCandidate> {
+    if !crawl.spec.sitemaps {
+        return Vec::new();
+    }
+    let sitemaps = crawl.fetcher.sitemaps(lease.url()).into_iter();
+    sitemaps
+        .filter(|sitemap| crawl.spec.links.scope.admits_any_extension(sitemap).is_ok())
+        .map(|url| LinkCandidate {
+            url,
+            depth: lease.candidate.depth.saturating_add(1),
+            found_on: lease.url().join("/robots.txt").ok(),
+            anchor: None,
+            redirects: Vec::new(),
+        })
+        .collect()
 }
 
 fn give_up(crawl: &Crawl, lease: Lease, error: &FetchError) -> Woven {

@@ -20,6 +20,7 @@ use webloom_frontier::FrontierConfig;
 use webloom_model::PageUrl;
 use webloom_transform::{Limits, TransformConfig};
 
+use crate::contexts::ContextLimits;
 use fields::{FIELDS, Field};
 use values::Reader;
 
@@ -34,10 +35,14 @@ pub struct CrawlSpec {
     pub fetch: FetchConfig,
     /// How to read.
     pub transform: TransformConfig,
+    /// Whether contexts of JSON-LD are fetched, and how many.
+    pub contexts: Option<ContextLimits>,
     /// Which links to follow.
     pub links: LinkRules,
     /// Which plain links to keep.
     pub stored_links: StoredLinks,
+    /// Follow the sitemaps that robots.txt names.
+    pub sitemaps: bool,
     /// How the machine is used.
     pub work: WorkConfig,
     written: Table,
@@ -223,16 +228,19 @@ impl RawSpec {
                 json_depth_max: reader.count("transform.json_depth_max"),
                 quads_max: reader.count("transform.quads_max"),
                 text_bytes_max: reader.bytes("transform.text_bytes_max"),
+                sitemap_links_max: reader.count("links.max_per_sitemap"),
                 ..Limits::default()
             },
             ..TransformConfig::default()
         };
+        let contexts = reader.boolean("transform.fetch_contexts").then(ContextLimits::default);
         let stored_links = match reader.choice("store.links", &["all", "external", "none"]) {
             "external" => StoredLinks::External,
             "none" => StoredLinks::None,
             _ => StoredLinks::All,
         };
         let links = read_links(&mut reader, &seeds);
+        let sitemaps = reader.boolean("links.sitemaps");
         let work = WorkConfig {
             workers,
             connections: reader.count("work.connections").max(1),
@@ -244,7 +252,18 @@ impl RawSpec {
         if !problems.is_empty() {
             return Err(SpecProblems(problems));
         }
-        Ok(CrawlSpec { seeds, frontier, fetch, transform, links, stored_links, work, written: self.table })
+        Ok(CrawlSpec {
+            seeds,
+            frontier,
+            fetch,
+            transform,
+            contexts,
+            links,
+            stored_links,
+            sitemaps,
+            work,
+            written: self.table,
+        })
     }
 }
 
@@ -283,6 +302,7 @@ fn read_links(reader: &mut Reader<'_>, seeds: &[PageUrl]) -> LinkRules {
         scope,
         obey_nofollow: reader.boolean("politeness.obey_nofollow"),
         links_max: reader.count("links.max_per_page"),
+        listed_links_max: reader.count("links.max_per_sitemap"),
         ..LinkRules::default()
     }
 }

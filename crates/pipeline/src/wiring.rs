@@ -11,6 +11,7 @@ use webloom_index::{Index, IndexConfig};
 use webloom_model::{Clock, Frontier, LinkCandidate, SystemClock};
 
 use crate::commit::Committer;
+use crate::contexts::ContextCache;
 use crate::counters::Counters;
 use crate::cpu::CpuPool;
 use crate::crawl::CrawlError;
@@ -60,6 +61,8 @@ pub struct Crawl {
     pub(crate) connections: Semaphore,
     pub(crate) cpu: CpuPool,
     pub(crate) committer: Committer,
+    /// Nothing when contexts are not to be fetched.
+    pub(crate) contexts: Option<Arc<ContextCache>>,
     pub(crate) index: Arc<Index>,
     pub(crate) counters: Arc<Counters>,
     /// Rung when a host may be asked again or a page was settled.
@@ -75,7 +78,7 @@ impl Crawl {
     /// The same with a clock of the caller's.
     pub fn open_with_clock(
         data: &DataDir,
-        spec: CrawlSpec,
+        mut spec: CrawlSpec,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, CrawlError> {
         std::fs::create_dir_all(data.path())
@@ -84,6 +87,13 @@ impl Crawl {
         let frontier = Arc::new(FjallFrontier::open(&data.frontier(), spec.frontier.clone(), clock.clone())?);
         let index = Arc::new(Index::open(&data.index(), IndexConfig::default())?);
         let resolver = Arc::new(SystemResolver::new()?);
+        let contexts = spec.contexts.clone().map(|limits| {
+            let cache = ContextCache::new(limits, spec.transform.contexts.clone(), clock.clone());
+            Arc::new(cache.kept_in(frontier.clone()))
+        });
+        if let Some(contexts) = &contexts {
+            spec.transform.contexts = contexts.clone();
+        }
         let fetcher =
             Fetcher::new(spec.fetch.clone(), resolver, Arc::new(DurableRobots(frontier.clone())), clock)?;
         let seeds: Vec<_> = spec.seeds.iter().cloned().map(LinkCandidate::seed).collect();
@@ -96,6 +106,7 @@ impl Crawl {
             connections: Semaphore::new(spec.work.connections),
             cpu: CpuPool::new(spec.work.workers).map_err(CrawlError::Thread)?,
             committer,
+            contexts,
             index,
             counters,
             host_freed: Notify::new(),

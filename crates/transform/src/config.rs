@@ -92,13 +92,19 @@ impl FromStr for Syntax {
     }
 }
 
-/// Where JSON-LD contexts come from.
+/// Where JSON-LD contexts and RDFa vocabularies come from.
 ///
 /// `transform` never opens a socket: whoever wants contexts from the web fetches them first and answers
 /// here from a cache. schema.org's context is built in and is not asked for.
 pub trait ContextSource: Send + Sync + fmt::Debug {
     /// The context document (JSON with an `@context` in it) at an absolute IRI, or nothing.
     fn context(&self, iri: &str) -> Option<Arc<str>>;
+
+    /// The vocabulary at an absolute IRI without fragment, in Turtle, RDF/XML or HTML with RDFa, or nothing. Asked for
+    /// when `vocab_expansion` is set.
+    fn vocabulary(&self, iri: &str) -> Option<Arc<str>> {
+        self.context(iri)
+    }
 }
 
 /// Knows no context but the built-in one.
@@ -109,6 +115,16 @@ impl ContextSource for BundledContexts {
     fn context(&self, _iri: &str) -> Option<Arc<str>> {
         None
     }
+
+    fn vocabulary(&self, iri: &str) -> Option<Arc<str>> {
+        let text = match iri.trim_end_matches(['#', '/']) {
+            "http://xmlns.com/foaf/0.1" => include_str!("vocabularies/foaf.ttl"),
+            "http://purl.org/dc/terms" => include_str!("vocabularies/dcterms.ttl"),
+            "http://rdfa.info/vocabs/rdfa-test" => include_str!("vocabularies/rdfa-test.ttl"),
+            _ => return None,
+        };
+        Some(text.into())
+    }
 }
 
 /// What no page may exceed. Whatever is cut is named in a diagnostic.
@@ -118,8 +134,10 @@ pub struct Limits {
     pub time_max: Duration,
     /// Quads of one page.
     pub quads_max: usize,
-    /// Bytes of all terms of those quads together.
+    /// Bytes of the terms that one syntax may make of a page before they are quads.
     pub term_bytes_max: usize,
+    /// Bytes those quads take in memory, about.
+    pub graph_bytes_max: usize,
     /// Diagnostics of one page; the rest is counted.
     pub diagnostics_max: usize,
     /// Open elements in HTML. Deeper ones are flattened, as browsers do.
@@ -132,6 +150,8 @@ pub struct Limits {
     pub html_steps_max: u64,
     /// Distinct plain links of a page.
     pub links_max: usize,
+    /// Addresses in a sitemap. The protocol allows as many.
+    pub sitemap_links_max: usize,
     /// Characters of a link's text.
     pub anchor_chars_max: usize,
     /// Bytes of visible text kept for search.
@@ -142,25 +162,33 @@ pub struct Limits {
     pub json_depth_max: usize,
     /// Bytes that entities may add to an RDF/XML document.
     pub entity_bytes_max: usize,
+    /// Nodes looked at for Microdata, counted again each time `itemref` or a nested property reaches them again.
+    pub microdata_nodes_max: usize,
+    /// Bytes of text and markup that microformats copy from the page; a node looked at counts for a few.
+    pub microformats_bytes_max: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            time_max: Duration::from_secs(2),
+            time_max: Duration::from_millis(1500),
             quads_max: 1_000_000,
             term_bytes_max: 64 << 20,
+            graph_bytes_max: 256 << 20,
             diagnostics_max: 20,
             html_depth_max: 512,
             html_nodes_max: 1_000_000,
             html_attributes_max: 256,
             html_steps_max: 100_000_000,
             links_max: 20_000,
+            sitemap_links_max: 50_000,
             anchor_chars_max: 200,
             text_bytes_max: 256 << 10,
             json_bytes_max: 8 << 20,
             json_depth_max: 100,
             entity_bytes_max: 8 << 20,
+            microdata_nodes_max: 10_000_000,
+            microformats_bytes_max: 16 << 20,
         }
     }
 }

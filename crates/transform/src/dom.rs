@@ -301,6 +301,13 @@ pub struct Traverse<'a> {
     next: Option<Edge>,
 }
 
+impl Traverse<'_> {
+    /// Leaves out what is below a node: the one whose opening was the last step.
+    pub fn skip_children(&mut self, opened: NodeId) {
+        self.next = Some(Edge::Close(opened));
+    }
+}
+
 impl Iterator for Traverse<'_> {
     type Item = Edge;
 

@@ -1,31 +1,122 @@
-//! JSON-LD: documents, and `<script type="application/ld+json">` blocks in HTML.
+//! JSON-LD 1.1: documents, and `<script type="application/ld+json">` blocks in HTML.
 //!
-//! The processor is Oxigraph's. It recurses with the nesting of the JSON, copies its contexts, and
-//! answers a whole object at once, so nothing reaches it that [`scan`] has not counted first; contexts
-//! it asks for come from [`contexts`], pruned to what the block uses. Every block stands alone: a
-//! broken one costs only itself.
+//! In: the text of a block. Out: quads, in a [`Sink`]. A block goes through [`json`] (a table of its values),
+//! [`expand`] (every name an IRI, with the help of [`context`]) and [`rdf`] (quads). Every block stands
+//! alone, and a mistake costs the property it is in; a block whose context cannot be had is left out, because
+//! without it it says something else than its author meant. [`to_rdf`] is the same for those who want errors
+//! instead. Start at `read_block`.
 
-mod contexts;
-mod scan;
+mod bundled;
+mod canonical;
+mod context;
+mod error;
+mod expand;
+mod expanded;
+mod json;
+mod names;
+mod rdf;
+mod repair;
 
-use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex};
+use std::fmt;
+use std::sync::Arc;
+use std::time::Instant;
 
 use html5ever::local_name;
-use oxjsonld::{JsonLdErrorCode, JsonLdParseError, JsonLdParser, JsonLdRemoteDocument};
 use oxrdf::Quad;
 use webloom_model::{Diagnostic, PageUrl};
 
-use self::contexts::Contexts;
-use self::scan::Scan;
-use crate::Sink;
+use self::context::load::Loader;
+use self::context::process::{Contexts, Tolerance};
+use self::context::{ActiveContext, Base};
+pub use self::error::ErrorCode;
+use self::error::{Problem, Result};
+use self::expand::{Active, Expander};
+use self::expanded::{Expansion, Item};
+use self::json::{Document, SyntaxError, Value};
+use self::rdf::Writer;
 use crate::dom::Dom;
-use crate::guard::DeadlineReader;
 use crate::html::ParsedPage;
-use crate::rdf::lower_first;
+use crate::{Limits, Sink, TransformConfig};
 
-/// Different mistakes of one block that are collected.
-const MISTAKES_MAX: usize = 200;
+/// Nesting that is read, whatever the limits allow: expansion recurses.
+const DEPTH_MAX: usize = 128;
+
+/// How the base direction of a text is said in RDF.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RdfDirection {
+    /// As part of the literal's datatype.
+    I18nDatatype,
+    /// By a blank node with value, language and direction.
+    CompoundLiteral,
+}
+
+/// The options of the JSON-LD API that matter for [`to_rdf`].
+#[derive(Debug, Clone, Default)]
+pub struct JsonLdOptions {
+    /// Overrides the document's URL as the base of its references.
+    pub base: Option<String>,
+    /// A context document to begin with.
+    pub expand_context: Option<String>,
+    /// Read it by the rules of JSON-LD 1.0.
+    pub processing_mode_1_0: bool,
+    /// What becomes of base directions. Without this they are dropped.
+    pub rdf_direction: Option<RdfDirection>,
+}
+
+/// Why a document is not JSON-LD.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JsonLdError {
+    /// The specification's name for it.
+    pub code: ErrorCode,
+    /// A sentence that names the thing.
+    pub message: String,
+    /// Line in the document, from 1, where it is known.
+    pub line: Option<u64>,
+}
+
+impl fmt::Display for JsonLdError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(line) = self.line {
+            write!(f, "line {line}: ")?;
+        }
+        write!(f, "{} [{}]", self.message, self.code)
+    }
+}
+
+impl std::error::Error for JsonLdError {}
+
+/// The quads of a document, or the first thing that is wrong with it.
+///
+/// This is the `toRdf` of the JSON-LD API. Pages are read by [`crate::transform`], which goes on after mistakes.
+pub fn to_rdf(
+    url: &str,
+    text: &str,
+    options: &JsonLdOptions,
+    config: &TransformConfig,
+) -> std::result::Result<Vec<Quad>, JsonLdError> {
+    let problem = |code, message: String, line| JsonLdError { code, message, line };
+    let limits = &config.limits;
+    let document = match Document::parse(text, limits.json_depth_max.min(DEPTH_MAX)) {
+        Ok(document) => Arc::new(document),
+        Err(error) => {
+            let line = newlines(&text[..error.position]) + 1;
+            return Err(problem(ErrorCode::LoadingDocumentFailed, error.message, Some(line)));
+        }
+    };
+    let mut processor = Processor {
+        document: &document,
+        url: Base::parse(url),
+        options,
+        tolerance: Tolerance::Strict,
+        limits,
+        deadline: Instant::now() + limits.time_max,
+        report: Report::default(),
+    };
+    processor.run(config).map_err(|found| {
+        let line = found.position_in(&document).map(|position| document.lines_before(position) + 1);
+        problem(found.code, found.detail, line)
+    })
+}
 
 /// Reads a JSON-LD document.
 pub(crate) fn read_document(url: &PageUrl, text: &str, sink: &mut Sink<'_>) {
@@ -34,20 +125,27 @@ pub(crate) fn read_document(url: &PageUrl, text: &str, sink: &mut Sink<'_>) {
 
 /// Reads the JSON-LD blocks of an HTML page.
 pub(crate) fn read_html(page: &ParsedPage<'_>, sink: &mut Sink<'_>) {
-    for (id, element) in page.dom.elements(Dom::ROOT) {
-        let is_block = element.name.local == local_name!("script")
-            && element.attribute(&local_name!("type")).is_some_and(is_json_ld);
-        if is_block {
-            let text = page.dom.text(id);
-            read_block(&page.base, &text, u64::from(page.dom.node(id).line), sink);
+    // Pages that put themselves together have their blocks in templates, which are trees of their own.
+    let mut trees = vec![Dom::ROOT];
+    while let Some(tree) = trees.pop() {
+        for (id, element) in page.dom.elements(tree) {
+            trees.extend(element.template);
+            let is_block = element.name.local == local_name!("script")
+                && element.attribute(&local_name!("type")).is_some_and(is_json_ld);
+            if is_block {
+                let text = page.dom.text(id);
+                read_block(&page.base, &text, u64::from(page.dom.node(id).line), sink);
+            }
         }
     }
 }
 
-/// True for `application/ld+json`, with or without parameters.
+/// True for `application/ld+json`, with or without parameters, and for how it is often mistyped.
 fn is_json_ld(media_type: &str) -> bool {
-    let essence = media_type.split(';').next().unwrap_or_default().trim();
-    essence.eq_ignore_ascii_case("application/ld+json")
+    let essence = media_type.split(';').next().unwrap_or_default();
+    let plain =
+        essence.bytes().filter(|byte| !byte.is_ascii_whitespace()).map(|byte| byte.to_ascii_lowercase());
+    plain.clone().eq(*b"application/ld+json") || plain.eq(*b"application/json+ld")
 }
 
 /// Reads one block; `line` is where it begins.
@@ -61,118 +159,162 @@ fn read_block(base: &PageUrl, text: &str, line: u64, sink: &mut Sink<'_>) {
         let message = format!("a block of {} bytes is larger than {}", text.len(), limits.json_bytes_max);
         return sink.diagnose(Diagnostic::error("json-ld-too-large", message).at_line(line));
     }
-    let mut scan = match Scan::of(text, limits.json_depth_max) {
-        Ok(scan) => scan,
-        Err(too_deep) => {
-            let message = format!("JSON is nested deeper than {}", limits.json_depth_max);
-            let at = line + newlines(&text[..too_deep.offset]);
-            return sink.diagnose(Diagnostic::error("json-ld-too-deep", message).at_line(at));
-        }
+    let document = match parse(text, line, sink) {
+        Ok(document) => Arc::new(document),
+        Err(diagnostic) => return sink.diagnose(diagnostic),
     };
-    let contexts = Contexts::collect(&mut scan, base, sink.config());
-    if let Err(problem) = scan.check_cost(base) {
-        return sink.diagnose(Diagnostic::error("json-ld-too-costly", problem).at_line(line));
-    }
-    match parse(base, text, contexts, line, sink) {
+    let options = JsonLdOptions::default();
+    let mut processor = Processor {
+        document: &document,
+        url: Base::parse(base.as_str()),
+        options: &options,
+        tolerance: Tolerance::Lenient,
+        limits,
+        deadline: sink.deadline(),
+        report: Report::default(),
+    };
+    let result = processor.run(sink.config());
+    let report = processor.report;
+    report.missing.iter().for_each(|iri| sink.miss(iri));
+    let line_of = |problem: &Problem| {
+        line + problem.position_in(&document).map_or(0, |position| document.lines_before(position))
+    };
+    match result {
         Ok(quads) => {
             sink.begin_block();
             for quad in quads {
                 if !sink.push(quad) {
-                    return;
-                }
-            }
-        }
-        Err(diagnostic) => sink.diagnose(diagnostic),
-    }
-}
-
-/// The quads of a block, or what makes all of it unusable. Lesser mistakes go to the sink.
-fn parse(
-    base: &PageUrl,
-    text: &str,
-    contexts: Contexts,
-    line: u64,
-    sink: &mut Sink<'_>,
-) -> Result<Vec<Quad>, Diagnostic> {
-    let missing: Arc<Mutex<Vec<String>>> = Arc::default();
-    let reports = Arc::clone(&missing);
-    let parser = JsonLdParser::new()
-        .with_base_iri(base.as_str())
-        .unwrap_or_default()
-        .for_reader(DeadlineReader::new(text, sink.deadline()))
-        .with_load_document_callback(move |iri, _| match contexts.document(iri) {
-            Some(document) => {
-                Ok(JsonLdRemoteDocument { document: document.into_bytes(), document_url: iri.to_owned() })
-            }
-            None => {
-                if let Ok(mut missing) = reports.lock() {
-                    missing.push(iri.to_owned());
-                }
-                Err("not known".into())
-            }
-        });
-    let quads_max = sink.limits().quads_max;
-    let mut quads = Vec::new();
-    // In the order of the alphabet: the processor goes through contexts in a different order every time.
-    let mut mistakes = BTreeSet::new();
-    let mut broken_context = None;
-    for quad in parser {
-        match quad {
-            Ok(quad) => {
-                // One more than fits, so that the sink says what is missing.
-                if quads.len() > quads_max {
                     break;
                 }
-                quads.push(quad);
-            }
-            Err(JsonLdParseError::Io(_)) => {
-                let message = "reading took too long; the block was left out";
-                return Err(Diagnostic::error("json-ld-cut", message).at_line(line));
-            }
-            Err(JsonLdParseError::Syntax(error)) => {
-                if let Some(location) = error.location() {
-                    // Half an object is not half the truth, so nothing of broken JSON is kept.
-                    let reason = error.to_string();
-                    // The parser counts lines from the block's first; ours are the page's.
-                    let reason = reason.split_once(": ").map_or(reason.as_str(), |(_, reason)| reason);
-                    let message = format!("broken JSON, block left out: {reason}");
-                    return Err(
-                        Diagnostic::error("json-ld-syntax", message).at_line(line + location.start.line)
-                    );
-                }
-                let mistake = lower_first(&error.to_string());
-                if error.code().is_some_and(is_about_contexts) {
-                    broken_context.get_or_insert(mistake);
-                } else if mistakes.len() < MISTAKES_MAX {
-                    mistakes.insert(mistake);
-                }
             }
         }
+        Err(problem) => {
+            let message = format!("{}, block left out", problem.detail);
+            sink.diagnose(Diagnostic::error(problem.code.diagnostic(), message).at_line(line_of(&problem)));
+        }
     }
-    // Without its context a block says something else than its author meant.
-    if let Some(iri) = missing.lock().ok().and_then(|missing| missing.first().cloned()) {
-        let message = format!("the context <{iri}> is not known, block left out");
-        return Err(Diagnostic::error("json-ld-context", message).at_line(line));
+    for problem in &report.problems {
+        let diagnostic = Diagnostic::warning(problem.code.diagnostic(), problem.detail.clone());
+        sink.diagnose(diagnostic.at_line(line_of(problem)));
     }
-    if let Some(mistake) = broken_context {
-        let message = format!("a context cannot be used, block left out: {mistake}");
-        return Err(Diagnostic::error("json-ld-context", message).at_line(line));
+    if report.problems_dropped > 0 {
+        let message = format!("{} more mistakes", report.problems_dropped);
+        sink.diagnose(Diagnostic::warning("json-ld-invalid", message).at_line(line));
     }
-    for mistake in mistakes {
-        sink.diagnose(Diagnostic::warning("json-ld-invalid", mistake).at_line(line));
+    if let Some((first, count)) = report.ill_formed {
+        let others = if count > 1 { format!(", nor are {} others", count - 1) } else { String::new() };
+        let message = format!("{first} is no IRI or language tag{others}; what it is in was left out");
+        sink.diagnose(Diagnostic::note("json-ld-ill-formed", message).at_line(line));
     }
-    Ok(quads)
 }
 
-/// Mistakes that leave a block without the context it was written for.
-fn is_about_contexts(code: JsonLdErrorCode) -> bool {
-    matches!(
-        code,
-        JsonLdErrorCode::ContextOverflow
-            | JsonLdErrorCode::InvalidRemoteContext
-            | JsonLdErrorCode::LoadingDocumentFailed
-            | JsonLdErrorCode::LoadingRemoteContextFailed
-    )
+/// The document of a text, mended where that is needed and can be done.
+fn parse(text: &str, line: u64, sink: &mut Sink<'_>) -> std::result::Result<Document, Diagnostic> {
+    let depth_max = sink.limits().json_depth_max.min(DEPTH_MAX);
+    let failed = |error: SyntaxError| {
+        let at = line + newlines(&text[..error.position]);
+        if error.too_deep {
+            return Diagnostic::error("json-ld-too-deep", format!("JSON is {}", error.message)).at_line(at);
+        }
+        let message = format!("broken JSON, block left out: {}", error.message);
+        Diagnostic::error("json-ld-syntax", message).at_line(at)
+    };
+    // A string that holds the JSON is valid, and says nothing.
+    let is_string = text.starts_with(['"', '\'']);
+    let error = match Document::parse(text, depth_max) {
+        Ok(_) if is_string => {
+            SyntaxError { message: "a string instead of an object".to_owned(), position: 0, too_deep: false }
+        }
+        Ok(document) => return Ok(document),
+        Err(error) if error.too_deep => return Err(failed(error)),
+        Err(error) => error,
+    };
+    let Some(repaired) = repair::repair(text) else { return Err(failed(error)) };
+    if repaired.text.len() > sink.limits().json_bytes_max {
+        return Err(failed(error));
+    }
+    let Ok(document) = Document::parse(&repaired.text, depth_max) else { return Err(failed(error)) };
+    let at = line + newlines(&text[..error.position]);
+    let message = format!("broken JSON, repaired: {}", repaired.done.join(", "));
+    sink.diagnose(Diagnostic::warning("json-ld-repaired", message).at_line(at));
+    Ok(document)
+}
+
+/// What was found beside quads.
+#[derive(Debug, Default)]
+struct Report {
+    problems: Vec<Problem>,
+    problems_dropped: usize,
+    /// Contexts that could not be had.
+    missing: Vec<String>,
+    /// The first thing left out because it is not well-formed, and how many there were.
+    ill_formed: Option<(String, usize)>,
+}
+
+/// One document on its way to quads.
+struct Processor<'p> {
+    document: &'p Arc<Document>,
+    url: Option<Base>,
+    options: &'p JsonLdOptions,
+    tolerance: Tolerance,
+    limits: &'p Limits,
+    deadline: Instant,
+    report: Report,
+}
+
+impl Processor<'_> {
+    fn run(&mut self, config: &TransformConfig) -> Result<Vec<Quad>> {
+        let base = match &self.options.base {
+            Some(base) => Base::parse(base.as_str()),
+            None => self.url.clone(),
+        };
+        let depth_max = self.limits.json_depth_max.min(DEPTH_MAX);
+        let loader = Loader::new(config.contexts.as_ref(), self.limits, depth_max);
+        let is_1_0 = self.options.processing_mode_1_0;
+        let contexts = Contexts::new(loader, base.clone(), self.tolerance, is_1_0, self.deadline);
+        let bytes_left = self.limits.term_bytes_max.saturating_add(self.document.len());
+        let mut expander = Expander { contexts, document_base: self.url.clone(), bytes_left };
+        let result = self.run_with(&mut expander, base, depth_max);
+        self.report.problems = std::mem::take(&mut expander.contexts.problems);
+        self.report.problems_dropped = expander.contexts.problems_dropped;
+        self.report.missing = std::mem::take(&mut expander.contexts.loader.missing);
+        result
+    }
+
+    fn run_with(
+        &mut self,
+        expander: &mut Expander<'_>,
+        base: Option<Base>,
+        depth_max: usize,
+    ) -> Result<Vec<Quad>> {
+        let mut context = Arc::new(ActiveContext::initial(base));
+        if let Some(text) = &self.options.expand_context {
+            let document = match Document::parse(text, depth_max) {
+                Ok(document) => Arc::new(document),
+                Err(error) => return Err(Problem::new(ErrorCode::InvalidLocalContext, error.message)),
+            };
+            let root = Value::root(&document);
+            let local = root.as_object().and_then(|object| object.get("@context")).unwrap_or(root);
+            let url = expander.document_base.clone();
+            context = expander.contexts.process(&context, local, url.as_ref())?;
+        }
+        let root = Value::root(self.document);
+        let items = match expander.expand(&context, Active::Top, root, false)? {
+            // An object that is only a graph is the default graph.
+            Expansion::One(Item::Node(mut node)) if node.id.is_none() && node.is_graph_object() => {
+                node.graph.take().unwrap_or_default()
+            }
+            expansion => expansion.into_items(),
+        };
+        let mut writer =
+            Writer::new(self.options.rdf_direction, self.limits.quads_max, self.limits.term_bytes_max);
+        let quads = writer.write(items, || expander.contexts.look())?;
+        if let Some(conflict) = writer.conflict.take() {
+            expander.contexts.tolerate(conflict)?;
+        }
+        self.report.ill_formed = writer.ill_formed.take();
+        Ok(quads)
+    }
 }
 
 /// Takes off what pages put around their JSON to hide it from old browsers and XML parsers.
@@ -199,24 +341,4 @@ fn newlines(text: &str) -> u64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn wrappings_come_off() {
-        for (given, expected) in [
-            ("{}", ("{}", 1)),
-            ("\n\n {} \n", ("{}", 3)),
-            ("\u{feff}{}", ("{}", 1)),
-            ("<!--\n{}\n-->", ("{}", 2)),
-            ("//<![CDATA[\n{}\n//]]>", ("{}", 2)),
-            ("/*<![CDATA[*/{}/*]]>*/", ("{}", 1)),
-            ("<![CDATA[{\"a\":\"//\"}]]>", ("{\"a\":\"//\"}", 1)),
-            ("// <!--\n[]\n// -->", ("[]", 2)),
-            ("", ("", 1)),
-            ("<!---->", ("", 1)),
-        ] {
-            assert_eq!(unwrap(given, 1), expected, "{given}");
-        }
-    }
-}
+mod tests;

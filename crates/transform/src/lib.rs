@@ -7,19 +7,21 @@ mod feed;
 mod file;
 mod guard;
 pub mod html;
-mod jsonld;
+pub mod jsonld;
 mod link_header;
 mod meta;
 mod microdata;
 mod microformats;
 mod rdf;
 mod rdfa;
+mod relation;
 mod robots;
 mod sink;
 pub mod xml;
 
 pub use config::{BundledContexts, ContextSource, Limits, Syntax, TransformConfig, UnknownSyntax};
 use decode::decode;
+pub use microformats::{Item, Microformats, RelUrl, Value, microformats};
 pub use sink::Sink;
 use webloom_model::{DetectedPage, DocumentKind, PageGraph};
 
@@ -44,8 +46,9 @@ pub fn transform(page: &DetectedPage, config: &TransformConfig) -> PageGraph {
         DocumentKind::NQuads if config.wants(Syntax::Rdf) => {
             rdf::read_n_quads(&decode(page, &mut sink), &mut sink);
         }
-        DocumentKind::RdfXml if config.wants(Syntax::Rdf) => {
-            rdf::read_rdf_xml(&page.page.url, &decode(page, &mut sink), &mut sink);
+        // RSS 1.0 is both.
+        DocumentKind::RdfXml if config.wants(Syntax::Rdf) || config.wants(Syntax::Feed) => {
+            feed::read_rdf(page, &decode(page, &mut sink), &mut sink);
         }
         // Not wanted by `only`.
         DocumentKind::JsonLd
@@ -72,6 +75,10 @@ pub fn transform(page: &DetectedPage, config: &TransformConfig) -> PageGraph {
     }
     if config.wants(Syntax::Meta) {
         link_header::read(&page.page, &mut sink);
+    }
+    // What a page says in two syntaxes is one statement. Documents that are RDF are left as they are.
+    if matches!(page.detection.kind, DocumentKind::Html | DocumentKind::Xhtml) {
+        sink.remove_duplicates();
     }
     sink.finish()
 }

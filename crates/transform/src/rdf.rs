@@ -4,11 +4,14 @@
 //! does not is a diagnostic with its line. RDF/XML goes through [`xml_guard`] first, because its
 //! parser expands entities without bound and compares every attribute with every other.
 
+mod canonical;
 mod xml_guard;
 
 use std::io::Read;
+use std::time::Instant;
 
-use oxrdf::{GraphName, Quad, Triple};
+use oxrdf::vocab::rdf;
+use oxrdf::{GraphName, Literal, Quad, Term, Triple};
 use oxrdfxml::{RdfXmlParseError, RdfXmlParser};
 use oxttl::{NQuadsParser, NTriplesParser, TriGParser, TurtleParser, TurtleSyntaxError};
 use webloom_model::{Diagnostic, PageUrl};
@@ -16,6 +19,8 @@ use webloom_model::{Diagnostic, PageUrl};
 use crate::Sink;
 use crate::guard::DeadlineReader;
 
+/// Statements between two looks at the clock.
+const STATEMENTS_PER_LOOK: usize = 1024;
 /// Mistakes after which a document is given up.
 const MISTAKES_MAX: usize = 1000;
 
@@ -53,7 +58,11 @@ fn read_statements(
 ) {
     sink.begin_block();
     let mut mistakes = 0;
-    for statement in statements {
+    for (number, statement) in statements.enumerate() {
+        if number % STATEMENTS_PER_LOOK == 0 && Instant::now() >= sink.deadline() {
+            let message = "reading took too long; the rest of the document was left out";
+            return sink.diagnose(Diagnostic::warning("rdf-cut", message));
+        }
         match statement {
             Ok(quad) => {
                 if !sink.push(quad) {
@@ -89,7 +98,9 @@ pub(crate) fn read_rdf_xml(base: &PageUrl, text: &str, sink: &mut Sink<'_>) {
     };
     sink.begin_block();
     let mut outline = None;
-    let mut document = Resumed { text: &text, head: 0, skipped: 0 };
+    // A literal with the datatype written out is taken word for word.
+    let markup = contains(&text, "parseType") || !contains(&text, "XMLLiteral");
+    let mut document = Resumed { text: &text, head: 0, skipped: 0, markup };
     for _ in 0..MISTAKES_MAX {
         let (error, position) = match read_rdf_xml_until_mistake(base, &document, sink) {
             Ok(()) => return,
@@ -101,7 +112,7 @@ pub(crate) fn read_rdf_xml(base: &PageUrl, text: &str, sink: &mut Sink<'_>) {
         let outline = outline.get_or_insert_with(|| xml_guard::Outline::of(&text));
         // Broken markup, or a mistake in the root itself, leaves nothing to go on with.
         let Some(end) = outline.child_end(position).filter(|end| *end > document.skipped) else { return };
-        document = Resumed { text: &text, head: outline.root_end, skipped: end };
+        document = Resumed { text: &text, head: outline.root_end, skipped: end, markup };
     }
     give_up(CODE, sink);
 }
@@ -111,6 +122,8 @@ struct Resumed<'a> {
     text: &'a str,
     head: usize,
     skipped: usize,
+    /// Its XML literals were written as markup.
+    markup: bool,
 }
 
 impl Resumed<'_> {
@@ -133,7 +146,10 @@ fn read_rdf_xml_until_mistake(
     let mut parser = parser.for_reader(head.chain(rest));
     while let Some(triple) = parser.next() {
         match triple {
-            Ok(triple) => {
+            Ok(mut triple) => {
+                if document.markup {
+                    canonicalize_literal(&mut triple.object);
+                }
                 if !sink.push(in_default_graph(triple)) {
                     break;
                 }
@@ -150,6 +166,21 @@ fn read_rdf_xml_until_mistake(
         }
     }
     Ok(())
+}
+
+/// The value of a literal that was written as markup, as RDF/XML asks for it.
+fn canonicalize_literal(object: &mut Term) {
+    if let Term::Literal(literal) = object
+        && literal.datatype() == rdf::XML_LITERAL
+        && memchr::memchr2(b'<', b'&', literal.value().as_bytes()).is_some()
+        && let Some(value) = canonical::canonical(literal.value())
+    {
+        *literal = Literal::new_typed_literal(value, rdf::XML_LITERAL);
+    }
+}
+
+fn contains(text: &str, word: &str) -> bool {
+    memchr::memmem::find(text.as_bytes(), word.as_bytes()).is_some()
 }
 
 fn newlines(text: &[u8]) -> u64 {

@@ -1,11 +1,17 @@
 //! Where readers put what they find: quads, diagnostics, and the rest of a [`PageGraph`], under limits.
 
+use std::collections::HashSet;
 use std::time::Instant;
 
 use oxrdf::{GraphName, NamedNode, NamedOrBlankNode, Quad, Term};
 use webloom_model::{BlankScope, Diagnostic, PageGraph, PageUrl};
 
 use crate::{Limits, TransformConfig};
+
+/// Quads among which duplicates are looked for. The index drops them anyway, so this is for people who read what is printed.
+const DEDUPLICATED_MAX: usize = 100_000;
+/// Contexts of one page that are told as missing.
+const MISSING_MAX: usize = 64;
 
 /// Collects what readers find on one page.
 #[derive(Debug)]
@@ -14,7 +20,7 @@ pub struct Sink<'a> {
     config: &'a TransformConfig,
     blank: BlankScope,
     deadline: Instant,
-    term_bytes: usize,
+    graph_bytes: usize,
     full: bool,
     diagnostics_dropped: usize,
 }
@@ -26,7 +32,7 @@ impl<'a> Sink<'a> {
             config,
             blank: BlankScope::new(url.as_str()),
             deadline: Instant::now() + config.limits.time_max,
-            term_bytes: 0,
+            graph_bytes: 0,
             full: false,
             diagnostics_dropped: 0,
         }
@@ -59,11 +65,14 @@ impl<'a> Sink<'a> {
             return false;
         }
         let limits = self.limits();
-        self.term_bytes = self.term_bytes.saturating_add(quad_bytes(&quad));
-        if self.graph.quads.len() >= limits.quads_max || self.term_bytes > limits.term_bytes_max {
+        self.graph_bytes = self.graph_bytes.saturating_add(quad_bytes(&quad));
+        if self.graph.quads.len() >= limits.quads_max || self.graph_bytes > limits.graph_bytes_max {
             self.full = true;
-            let message = if self.term_bytes > limits.term_bytes_max {
-                format!("the page's terms exceed {} bytes; the rest was left out", limits.term_bytes_max)
+            let message = if self.graph_bytes > limits.graph_bytes_max {
+                format!(
+                    "the page's quads take more than {} bytes; the rest was left out",
+                    limits.graph_bytes_max
+                )
             } else {
                 format!("the page gives more than {} quads; the rest was left out", limits.quads_max)
             };
@@ -85,12 +94,37 @@ impl<'a> Sink<'a> {
         self.push(Quad::new(subject, predicate, object, GraphName::DefaultGraph))
     }
 
+    /// Keeps the first of quads that are equal.
+    pub(crate) fn remove_duplicates(&mut self) {
+        if self.graph.quads.len() > DEDUPLICATED_MAX {
+            return;
+        }
+        let mut seen = HashSet::with_capacity(self.graph.quads.len());
+        let first: Vec<bool> = self.graph.quads.iter().map(|quad| seen.insert(quad)).collect();
+        if seen.len() < first.len() {
+            let mut first = first.into_iter();
+            self.graph.quads.retain(|_| first.next().unwrap_or(true));
+        }
+    }
+
+    /// True while the page may give more quads.
+    pub(crate) fn has_room(&self) -> bool {
+        !self.full
+    }
+
     /// Takes a finding; beyond the limit it is only counted.
     pub fn diagnose(&mut self, diagnostic: Diagnostic) {
         if self.graph.diagnostics.len() < self.limits().diagnostics_max {
             self.graph.diagnostics.push(diagnostic);
         } else {
             self.diagnostics_dropped += 1;
+        }
+    }
+
+    /// Takes note of a JSON-LD context that nobody knew.
+    pub fn miss(&mut self, iri: &str) {
+        if self.graph.missing.len() < MISSING_MAX && !self.graph.missing.iter().any(|known| known == iri) {
+            self.graph.missing.push(iri.to_owned());
         }
     }
 
@@ -103,7 +137,9 @@ impl<'a> Sink<'a> {
     }
 }
 
+/// What a quad takes in memory, about: its terms, and what the allocator and the vector add to them.
 fn quad_bytes(quad: &Quad) -> usize {
+    const OVERHEAD: usize = 200;
     let node = |node: &NamedOrBlankNode| match node {
         NamedOrBlankNode::NamedNode(node) => node.as_str().len(),
         NamedOrBlankNode::BlankNode(_) => 20,
@@ -117,5 +153,5 @@ fn quad_bytes(quad: &Quad) -> usize {
         )]
         _ => 20,
     };
-    node(&quad.subject) + quad.predicate.as_str().len() + object
+    OVERHEAD + node(&quad.subject) + quad.predicate.as_str().len() + object
 }

@@ -651,7 +651,7 @@ fn is_reference(name: &str) -> bool {
 }
 
 /// The character of a numeric reference, without its `#`.
-fn character(number: &str) -> Option<char> {
+pub(crate) fn character(number: &str) -> Option<char> {
     let code = match number.strip_prefix(['x', 'X']) {
         Some(digits) => u32::from_str_radix(digits, 16),
         None => number.parse(),
@@ -666,7 +666,7 @@ fn character(number: &str) -> Option<char> {
 }
 
 /// The character or two that HTML means by a name.
-fn html_entity(name: &str) -> Option<(char, Option<char>)> {
+pub(crate) fn html_entity(name: &str) -> Option<(char, Option<char>)> {
     let &(first, second) = NAMED_ENTITIES.get(format!("{name};").as_str())?;
     let second = char::from_u32(second).filter(|character| *character != '\0');
     char::from_u32(first).filter(|character| *character != '\0').map(|first| (first, second))

@@ -145,6 +145,7 @@ fn wild_references_are_made_valid_or_counted() {
             <> <rdfs:seeAlso> <https://example.org/s%20%20p> .
             <https://example.org/s%20%20p> <rdfs:label> "s" .
             <> <xhv:license> <urn:isbn:1> .
+            <> <xhv:license> <javascript:x> .
             ! note: line 1: `http://exa mple/` is not a usable reference, nor are 3 others [html-bad-reference]"#]],
     );
 }
@@ -183,7 +184,7 @@ fn json_ld_blocks_stand_alone() {
             _:4 <urn:v:p> _:5 .
             _:5 <rdf:first> "a" .
             _:5 <rdf:rest> <rdf:nil> .
-            ! error: line 6: broken JSON, block left out: Unexpected closing curly bracket, no array to close [json-ld-syntax]
+            ! warning: line 6: broken JSON, repaired: left out members without a value [json-ld-repaired]
             ! error: line 9: the context <https://unknown.example/context> is not known, block left out [json-ld-context]"#]],
     );
 }
@@ -244,11 +245,11 @@ fn contexts_come_from_the_configuration() {
         <https://example.org/dir/x> <schema:name> "L" .
         <https://example.org/dir/x> <urn:p> "1"^^<xsd:integer> .
         --
-        ! error: line 1: the context <https://ctx.example/deep> is not known, block left out [json-ld-context]
+        ! error: line 1: the context <https://ctx.example/deep> cannot be read: nested deeper than 100, block left out [json-ld-context]
         --
-        ! error: line 1: a context cannot be used, block left out: this processor only allows 8 remote context, threshold exceeded [json-ld-context]
+        ! error: line 1: contexts name each other more than 8 deep, block left out [json-ld-context]
         --
-        ! error: line 1: a context cannot be used, block left out: failed to parse remote context https://ctx.example/not-json: Parser error at line 1 column 1: Unexpected char: '<' [json-ld-context]"#]]
+        ! error: line 1: the context <https://ctx.example/not-json> cannot be read: found '<' where a value was expected, block left out [json-ld-context]"#]]
     .assert_eq(&shown.join("\n--\n"));
 }
 
@@ -338,13 +339,8 @@ fn rdf_xml_documents_keep_what_parses() {
 
 #[test]
 fn kinds_without_a_reader_give_nothing() {
-    for (content_type, body) in [
-        ("application/rss+xml", "<rss><channel><title>x</title></channel></rss>"),
-        ("application/atom+xml", "<feed xmlns='http://www.w3.org/2005/Atom'/>"),
-        ("application/xml", "<x/>"),
-        ("image/png", "\u{1}\u{2}"),
-        ("text/html", ""),
-    ] {
+    for (content_type, body) in [("application/xml", "<x/>"), ("image/png", "\u{1}\u{2}"), ("text/html", "")]
+    {
         let graph = run(content_type, body, &TransformConfig::default());
         assert!(graph.quads.is_empty() && graph.diagnostics.is_empty(), "{content_type}");
     }

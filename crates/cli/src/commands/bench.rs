@@ -1,5 +1,8 @@
 //! `webloom bench`: measurements anybody can repeat.
 
+mod bare;
+mod extract;
+
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -26,6 +29,7 @@ pub struct Bench {
 #[derive(Debug, Subcommand)]
 enum What {
     Crawl(BenchCrawl),
+    Extract(extract::BenchExtract),
     Web(BenchWeb),
 }
 
@@ -33,6 +37,7 @@ impl Bench {
     pub fn run(self) -> anyhow::Result<()> {
         match self.what {
             What::Crawl(bench) => bench.run(),
+            What::Extract(bench) => bench.run(),
             What::Web(bench) => bench.run(),
         }
     }

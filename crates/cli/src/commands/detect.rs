@@ -4,7 +4,8 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
-use webloom_detect::detect_bytes;
+use webloom_detect::mime::MimeType;
+use webloom_detect::{Labels, examine};
 
 use super::extract::read_input;
 
@@ -31,8 +32,15 @@ impl Detect {
         let input = read_input(&self.file)?;
         let name = self.file.to_string_lossy();
         let url = self.url.as_deref().unwrap_or(&name);
-        let detection = detect_bytes(Some(url), self.content_type.as_deref(), &input.body);
-        writeln!(std::io::stdout(), "{}", serde_json::to_string_pretty(&detection)?)?;
+        let content_type = self.content_type.as_deref();
+        let examined = examine(Labels { name: Some(url), content_type, no_sniff: false }, &input.body);
+        for diagnostic in input.diagnostics.iter().chain(&examined.diagnostics) {
+            eprintln!("{diagnostic}");
+        }
+        let mut report = serde_json::to_value(&examined.detection)?;
+        // What the header says, as a browser reads it, beside what the bytes say.
+        report["declared"] = content_type.and_then(MimeType::extract).map(|mime| mime.to_string()).into();
+        writeln!(std::io::stdout(), "{}", serde_json::to_string_pretty(&report)?)?;
         Ok(())
     }
 }

@@ -1,6 +1,6 @@
 //! `webloom extract`: the quads of one page, from a file, standard input or the web.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fs::File;
 use std::io::{BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
@@ -12,10 +12,11 @@ use clap::{Args, ValueEnum};
 use oxjsonld::JsonLdProfileSet;
 use oxrdf::{GraphName, Quad};
 use oxrdfio::{RdfFormat, RdfSerializer};
-use webloom_detect::{detect, detect_bytes};
+use webloom_detect::{detect, detect_named};
 use webloom_fetch::{FetchConfig, Fetcher, MemoryRobotsStore, ResolveRule, SystemResolver, decode_capped};
 use webloom_model::{DetectedPage, Diagnostic, FetchOutcome, FetchedPage, PageGraph, PageUrl, SystemClock};
-use webloom_transform::{ContextSource, Syntax, TransformConfig, UnknownSyntax, transform};
+use webloom_pipeline::contexts::{ContextCache, ContextLimits, Turns};
+use webloom_transform::{ContextSource, Syntax, TransformConfig, UnknownSyntax, microformats, transform};
 
 use crate::output::wrong_usage;
 
@@ -50,6 +51,9 @@ pub struct Extract {
     /// Answer fetches of IRIs that begin with PREFIX from files in DIR.
     #[arg(long, value_name = "PREFIX=DIR")]
     map: Vec<String>,
+    /// Fetch the JSON-LD contexts that a file names. For a page from the web this is always done.
+    #[arg(long)]
+    fetch_contexts: bool,
     /// Put the page's URL as graph; without it triples print in the default graph.
     #[arg(long)]
     context_graph: bool,
@@ -74,20 +78,35 @@ enum Format {
     Trig,
     Jsonld,
     Json,
+    /// Microformats alone, as the canonical JSON of microformats2.
+    Mf2,
 }
 
 impl Extract {
     pub fn run(self) -> anyhow::Result<()> {
-        let config = self.transform_config()?;
-        let page = self.page()?;
+        let mut config = self.transform_config()?;
+        let clock = Arc::new(SystemClock);
+        let contexts = Arc::new(ContextCache::new(ContextLimits::default(), config.contexts.clone(), clock));
+        config.contexts = contexts.clone();
+        let online = (!self.is_local() || self.fetch_contexts).then(|| self.go_online()).transpose()?;
+        let page = self.page(online.as_ref())?;
         let detected = if self.is_local() {
             // The file's extension is a hint, whatever the page is called.
-            let detection = detect_bytes(Some(&self.input), self.content_type.as_deref(), &page.body);
-            DetectedPage { page, detection, unpacked: None }
+            detect_named(page, &self.input)
         } else {
             detect(page)
         };
+        if self.format == Format::Mf2 {
+            return print_microformats(&detected, &config);
+        }
         let mut graph = transform(&detected, &config);
+        if let Some(online) = &online {
+            let mut tried = HashSet::new();
+            // A context can name others, which are missed only once it is there.
+            while online.obtain(&contexts, &contexts.untried(&graph.missing, &mut tried)) {
+                graph = transform(&detected, &config);
+            }
+        }
         let mut diagnostics = detected.page.diagnostics.clone();
         diagnostics.append(&mut graph.diagnostics);
         for diagnostic in &diagnostics {
@@ -135,9 +154,9 @@ impl Extract {
     }
 
     /// Reads or fetches the page.
-    fn page(&self) -> anyhow::Result<FetchedPage> {
-        if !self.is_local() {
-            let mut page = self.fetch()?;
+    fn page(&self, online: Option<&Online>) -> anyhow::Result<FetchedPage> {
+        if let Some(online) = online.filter(|_| !self.is_local()) {
+            let mut page = self.fetch(online)?;
             if let Some(content_type) = &self.content_type {
                 page.headers.retain(|(name, _)| name != "content-type");
                 page.headers.push(("content-type".to_owned(), content_type.clone()));
@@ -157,8 +176,8 @@ impl Extract {
         Ok(page)
     }
 
-    fn fetch(&self) -> anyhow::Result<FetchedPage> {
-        let url = PageUrl::parse(&self.input).map_err(|problem| wrong_usage(problem.to_string()))?;
+    /// Sets up what fetches pages and contexts.
+    fn go_online(&self) -> anyhow::Result<Online> {
         let resolve = self
             .resolve
             .iter()
@@ -168,16 +187,17 @@ impl Extract {
             .collect::<anyhow::Result<_>>()?;
         let config = FetchConfig { allow_private: self.allow_private, resolve, ..FetchConfig::default() };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let followed = runtime.block_on(async {
+        let fetcher = runtime.block_on(async {
             let resolver = Arc::new(SystemResolver::new()?);
-            let fetcher = Fetcher::new(
-                config,
-                resolver,
-                Arc::new(MemoryRobotsStore::default()),
-                Arc::new(SystemClock),
-            )?;
-            anyhow::Ok(fetcher.fetch_once(&url).await)
+            let robots = Arc::new(MemoryRobotsStore::default());
+            anyhow::Ok(Fetcher::new(config, resolver, robots, Arc::new(SystemClock))?)
         })?;
+        Ok(Online { runtime, fetcher })
+    }
+
+    fn fetch(&self, online: &Online) -> anyhow::Result<FetchedPage> {
+        let url = PageUrl::parse(&self.input).map_err(|problem| wrong_usage(problem.to_string()))?;
+        let followed = online.runtime.block_on(online.fetcher.fetch_once(&url));
         match followed.outcome {
             FetchOutcome::Fetched(page) => Ok(*page),
             FetchOutcome::NotFetched(reason) => bail!("<{}>: {reason}", followed.url),
@@ -210,6 +230,8 @@ impl Extract {
                 writeln!(out, "{}", serde_json::to_string_pretty(&json)?)?;
                 return Ok(());
             }
+            // They are no quads; `run` has printed them.
+            Format::Mf2 => return Ok(()),
             Format::Nquads => RdfFormat::NQuads,
             Format::Trig => RdfFormat::TriG,
             Format::Jsonld => RdfFormat::JsonLd { profile: JsonLdProfileSet::empty() },
@@ -220,6 +242,33 @@ impl Extract {
             }
         };
         write_quads(quads, format, out)
+    }
+}
+
+/// Prints the microformats of a page, which are no quads.
+fn print_microformats(detected: &DetectedPage, config: &TransformConfig) -> anyhow::Result<()> {
+    let (found, diagnostics) = microformats(detected, config);
+    for diagnostic in detected.page.diagnostics.iter().chain(&diagnostics) {
+        eprintln!("{diagnostic}");
+    }
+    let mut out = BufWriter::new(std::io::stdout().lock());
+    serde_json::to_writer_pretty(&mut out, &found)?;
+    writeln!(out)?;
+    out.flush()?;
+    Ok(())
+}
+
+/// What fetches, and what it runs on.
+struct Online {
+    runtime: tokio::runtime::Runtime,
+    fetcher: Fetcher,
+}
+
+impl Online {
+    /// Asks for contexts; true when at least one of them is known now.
+    fn obtain(&self, contexts: &ContextCache, missing: &[String]) -> bool {
+        let turns = Turns::Pause(self.fetcher.config().follow_delay);
+        self.runtime.block_on(contexts.obtain(missing, &self.fetcher, turns))
     }
 }
 
@@ -277,7 +326,7 @@ fn file_url(path: &str) -> anyhow::Result<String> {
     Ok(url)
 }
 
-/// Bytes of a local document, decompressed and cut as they would be from the web.
+/// Bytes of a local document, cut as they would be from the web.
 pub struct Input {
     /// The bytes.
     pub body: Vec<u8>,
@@ -285,7 +334,7 @@ pub struct Input {
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Reads a file or standard input, within the cap; compressed files are decompressed.
+/// Reads a file or standard input, within the cap; files in zstd are decompressed.
 pub fn read_input(path: &Path) -> anyhow::Result<Input> {
     let mut body = Vec::new();
     let read = if path == Path::new("-") {
@@ -302,12 +351,11 @@ pub fn read_input(path: &Path) -> anyhow::Result<Input> {
             format!("only the first {INPUT_BYTES_MAX} bytes were read"),
         ));
     }
-    let encoding = match body.as_slice() {
-        [0x1f, 0x8b, ..] => "gzip",
-        [0x28, 0xb5, 0x2f, 0xfd, ..] => "zstd",
-        _ => return Ok(Input { body, diagnostics }),
-    };
-    let mut decoded = decode_capped(encoding, &body, INPUT_BYTES_MAX);
+    // Files in gzip are unpacked where they are detected, as those from the web are.
+    if !body.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
+        return Ok(Input { body, diagnostics });
+    }
+    let mut decoded = decode_capped("zstd", &body, INPUT_BYTES_MAX);
     diagnostics.append(&mut decoded.diagnostics);
     Ok(Input { body: decoded.bytes, diagnostics })
 }
@@ -319,20 +367,34 @@ struct MappedContexts {
     others: Arc<dyn ContextSource>,
 }
 
-impl ContextSource for MappedContexts {
-    fn context(&self, iri: &str) -> Option<Arc<str>> {
-        self.maps
-            .iter()
-            .filter_map(|(prefix, dir)| Some((iri.strip_prefix(prefix.as_str())?, dir)))
-            .find_map(|(rest, dir)| {
+impl MappedContexts {
+    /// The file that answers for an IRI, with one of the endings a server would leave off.
+    fn file(&self, iri: &str, endings: &[&str]) -> Option<Arc<str>> {
+        self.maps.iter().filter_map(|(prefix, dir)| Some((iri.strip_prefix(prefix.as_str())?, dir))).find_map(
+            |(rest, dir)| {
                 let rest = rest.split(['?', '#']).next().unwrap_or_default();
                 // Nothing outside the directory, whatever the IRI says.
                 let inside = Path::new(rest).components().all(|part| {
                     matches!(part, std::path::Component::Normal(_) | std::path::Component::CurDir)
                 });
                 let file = if rest.is_empty() { dir.clone() } else { dir.join(rest) };
-                inside.then(|| std::fs::read_to_string(file).ok().map(Arc::from)).flatten()
-            })
-            .or_else(|| self.others.context(iri))
+                endings.iter().filter(|_| inside).find_map(|ending| {
+                    let mut name = file.clone().into_os_string();
+                    name.push(ending);
+                    std::fs::read_to_string(name).ok().map(Arc::from)
+                })
+            },
+        )
+    }
+}
+
+impl ContextSource for MappedContexts {
+    fn context(&self, iri: &str) -> Option<Arc<str>> {
+        self.file(iri, &[""]).or_else(|| self.others.context(iri))
+    }
+
+    fn vocabulary(&self, iri: &str) -> Option<Arc<str>> {
+        self.file(iri, &["", ".ttl", ".rdf", ".owl", ".nt", ".html", ".xhtml"])
+            .or_else(|| self.others.vocabulary(iri))
     }
 }

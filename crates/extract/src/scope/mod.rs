@@ -139,10 +139,21 @@ impl Scope {
 
     /// True or the reason why not.
     pub fn admits(&self, url: &PageUrl) -> Result<(), Refusal> {
+        self.check(url, true)
+    }
+
+    /// The same, whatever the file's extension: a packed sitemap that a sitemap lists.
+    pub fn admits_any_extension(&self, url: &PageUrl) -> Result<(), Refusal> {
+        self.check(url, false)
+    }
+
+    fn check(&self, url: &PageUrl, by_extension: bool) -> Result<(), Refusal> {
         let ScopeFilters { https_only, url_bytes_max, extensions, patterns } = &self.filters;
         scheme::check(url, *https_only)?;
         length::check(url, *url_bytes_max)?;
-        extensions.check(url)?;
+        if by_extension {
+            extensions.check(url)?;
+        }
         match &self.reach {
             Reach::Anywhere => {}
             Reach::Hosts(hosts) => hosts.check(url)?,

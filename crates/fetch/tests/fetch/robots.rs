@@ -277,3 +277,20 @@ async fn one_url_is_followed_to_its_page() {
     assert_eq!(summary(&followed.outcome), "not fetched: robots.txt forbids it");
     assert_eq!(followed.url.as_str(), "http://example.org/secret");
 }
+
+#[tokio::test]
+async fn sitemaps_are_known_once_robots_are() {
+    let site = site_with_robots(ok(
+        "",
+        b"Sitemap: http://example.org/a.xml\nSitemap: /relative\nUser-agent: *\nDisallow: /\nSitemap: https://cdn.example/b.xml.gz",
+    ))
+    .await;
+    let fetcher = site.fetcher_with(obey);
+    let page = PageUrl::parse("http://example.org/x").unwrap();
+    assert_eq!(fetcher.sitemaps(&page), []);
+    assert_eq!(fetch(&fetcher, page.as_str()).await, "robots first");
+    let sitemaps: Vec<String> = fetcher.sitemaps(&page).into_iter().map(String::from).collect();
+    assert_eq!(sitemaps, ["http://example.org/a.xml", "https://cdn.example/b.xml.gz"]);
+    // Another origin has robots of its own.
+    assert_eq!(fetcher.sitemaps(&PageUrl::parse("https://example.org/x").unwrap()), []);
+}

@@ -25,7 +25,7 @@ const LINKS_MAX: usize = 64;
 const RDFS_LABEL: &str = "http://www.w3.org/2000/01/rdf-schema#label";
 
 /// What names a thing, best first.
-pub(super) const LABEL_PREDICATES: [&str; 12] = [
+pub(super) const LABEL_PREDICATES: [&str; 13] = [
     "http://www.w3.org/2000/01/rdf-schema#label",
     "http://www.w3.org/2004/02/skos/core#prefLabel",
     "http://schema.org/name",
@@ -33,6 +33,7 @@ pub(super) const LABEL_PREDICATES: [&str; 12] = [
     "http://xmlns.com/foaf/0.1/name",
     "http://purl.org/dc/terms/title",
     "http://purl.org/dc/elements/1.1/title",
+    "http://purl.org/rss/1.0/title",
     "http://ogp.me/ns#title",
     "http://schema.org/headline",
     "https://schema.org/headline",

@@ -116,17 +116,31 @@ pub const FIELDS: &[Field] = &[
     field("transform.json_depth_max", "100", "Nesting of JSON-LD; what is deeper is not read."),
     field("transform.quads_max", "1000000", "Quads from one page."),
     field("transform.text_bytes_max", "\"256 KiB\"", "Visible text of one page kept for search."),
+    field(
+        "transform.fetch_contexts",
+        "true",
+        "Fetch the JSON-LD contexts that pages name and that do not come with us. Blocks whose context is not known are\n\
+         left out.",
+    ),
     field("transform.time_max", "\"2s\"", "Time for reading one page; what is not read by then is cut."),
     // Links.
     field(
         "links.queries",
         r#"["""
 PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>
-SELECT ?link ?anchor WHERE { ?subject rdfs:seeAlso ?link OPTIONAL { ?link rdfs:label ?anchor } }"""]"#,
+SELECT ?link ?anchor WHERE { ?subject rdfs:seeAlso ?link OPTIONAL { ?link rdfs:label ?anchor } }""", """
+PREFIX rss: <http://purl.org/rss/1.0/>
+SELECT ?link ?anchor WHERE { ?item a rss:item ; rss:link ?link OPTIONAL { ?item rss:title ?anchor } }"""]"#,
         "SPARQL queries over a page's graph; what they bind to ?link is followed. ?anchor, if bound, is kept as the\n\
          link's text, and ?page is the page itself.",
     ),
     field("links.max_per_page", "5000", "Links taken from one page."),
+    field(
+        "links.sitemaps",
+        "true",
+        "Follow the sitemaps that robots.txt names. A sitemap is one link away from the page that robots.txt was read for.",
+    ),
+    field("links.max_per_sitemap", "50000", "Links taken from one sitemap."),
     // Store.
     field(
         "store.links",

@@ -10,7 +10,10 @@
 
 mod page;
 mod random;
+mod realistic;
 mod words;
+
+pub use realistic::realistic_page;
 
 use std::time::Duration;
 

@@ -14,19 +14,16 @@ use std::time::Instant;
 
 use html5ever::interface::{ElementFlags, NodeOrText, QuirksMode, TreeSink};
 use html5ever::tendril::StrTendril;
-use html5ever::tokenizer::{
-    BufferQueue, Tag, TagKind, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts,
-};
+use html5ever::tokenizer::{Tag, TagKind, Token, TokenSink, TokenSinkResult};
 use html5ever::tree_builder::{Tracer, TreeBuilder, TreeBuilderOpts};
-use html5ever::{Attribute, ExpandedName, LocalName, QualName, TokenizerResult, local_name, ns};
+use html5ever::{Attribute, ExpandedName, LocalName, QualName, local_name, ns};
 use webloom_model::Diagnostic;
 
+use super::tokenize::{Tokenizer, normalize};
 use crate::Limits;
 use crate::dom::{Dom, Element, NodeData, NodeId};
 
-/// What the tokeniser gets at once: the work between two looks at the clock.
-const CHUNK_BYTES: usize = 16 * 1024;
-/// Tokens between two looks at the clock within a chunk.
+/// Tokens between two looks at the clock.
 const TOKENS_PER_LOOK: u64 = 512;
 /// Room for links at the greatest depth, where elements that tags imply may stand deeper than counted.
 const LINK_DEPTH_EXTRA: usize = 512;
@@ -49,26 +46,9 @@ pub(crate) fn build(text: &str, limits: &Limits, deadline: Instant) -> Built {
         tokens: Cell::new(0),
         cut: Cell::new(None),
     };
-    let tokenizer = Tokenizer::new(guard, TokenizerOpts::default());
-    let queue = BufferQueue::default();
-    let mut rest = text;
-    while !rest.is_empty() && tokenizer.sink.cut.get().is_none() {
-        let mut end = rest.len().min(CHUNK_BYTES);
-        while !rest.is_char_boundary(end) {
-            end += 1;
-        }
-        queue.push_back(StrTendril::from_slice(&rest[..end]));
-        rest = &rest[end..];
-        // A script or a charset would interrupt a browser here. Neither is anything to us.
-        while !matches!(tokenizer.feed(&queue), TokenizerResult::Done) {}
-        if Instant::now() >= deadline {
-            tokenizer.sink.cut.set(Some(Cut::Time));
-        }
-    }
-    if tokenizer.sink.cut.get().is_none() {
-        tokenizer.end();
-    }
-    let guard = tokenizer.sink;
+    let text = normalize(text);
+    let guard =
+        Tokenizer::new(&text, guard, limits.html_attributes_max).run(|guard| guard.cut.get().is_some());
     let mut diagnostics = Vec::new();
     let state = guard.state.into_inner();
     if let Some(line) = state.flattened_line {

@@ -4,10 +4,12 @@
 //! [`parsed`], the tree [`crate::dom`], the parser's guard against hostile markup `build`. Start at `read`.
 
 pub(crate) mod build;
+mod language;
 pub mod parsed;
 pub(crate) mod plain;
+mod tokenize;
 
-use webloom_model::{DetectedPage, DocumentKind};
+use webloom_model::{DetectedPage, Diagnostic, DocumentKind};
 
 use crate::{Sink, Syntax, file, jsonld, meta, microdata, microformats, rdfa, xml};
 pub use parsed::{Host, ParsedPage};
@@ -24,17 +26,28 @@ const READERS: &[(Syntax, Reader)] = &[
     (Syntax::Microformats, microformats::read),
 ];
 
-/// Reads an HTML or XHTML page.
+/// Parses an HTML or XHTML page.
 ///
 /// XHTML is read as XML while it is well-formed, and as what browsers make of it when it is not.
-pub(crate) fn read(page: &DetectedPage, text: &str, sink: &mut Sink<'_>) {
+pub(crate) fn parse<'a>(page: &'a DetectedPage, text: &str, sink: &mut Sink<'_>) -> ParsedPage<'a> {
     let as_xml = (page.detection.kind == DocumentKind::Xhtml)
-        .then(|| xml::parse(text, sink.limits(), sink.deadline()))
-        .filter(|document| document.well_formed);
-    let parsed = match as_xml {
-        Some(document) => ParsedPage::from_xml(&page.page, document, sink),
+        .then(|| xml::parse(text, sink.limits(), sink.deadline()));
+    match as_xml {
+        Some(document) if document.well_formed => ParsedPage::from_xml(&page.page, document, sink),
+        Some(document) => {
+            if let Some(mistake) = document.diagnostics.into_iter().next() {
+                let message = format!("XHTML that is not well-formed was read as HTML: {}", mistake.message);
+                sink.diagnose(Diagnostic { code: "xhtml-syntax".into(), message, ..mistake });
+            }
+            ParsedPage::parse(&page.page, text, sink)
+        }
         None => ParsedPage::parse(&page.page, text, sink),
-    };
+    }
+}
+
+/// Reads an HTML or XHTML page.
+pub(crate) fn read(page: &DetectedPage, text: &str, sink: &mut Sink<'_>) {
+    let parsed = parse(page, text, sink);
     // Plain HTML is always read: it has the page's words. Whether it gives quads is decided there.
     plain::read(&parsed, sink);
     for (syntax, reader) in READERS {
@@ -49,7 +62,7 @@ pub(crate) fn read_xml(page: &DetectedPage, text: &str, sink: &mut Sink<'_>) {
     let document = xml::parse(text, sink.limits(), sink.deadline());
     let parsed = ParsedPage::from_xml(&page.page, document, sink);
     if sink.config().wants(Syntax::File) {
-        file::read_xml(page, &parsed, sink);
+        file::read_xml(page, &parsed, text, sink);
     }
     if sink.config().wants(Syntax::Rdfa) {
         rdfa::read(&parsed, sink);

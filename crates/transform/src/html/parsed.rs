@@ -1,13 +1,16 @@
 //! A parsed page with what every embedded syntax needs to know of it: its tree, base and language.
 
-use html5ever::{local_name, ns};
+use html5ever::{LocalName, local_name, ns};
 use oxrdf::Literal;
 use webloom_model::{FetchedPage, PageUrl};
 
 use super::build::build;
 use crate::Sink;
-use crate::dom::Dom;
+use crate::dom::{Dom, NodeId};
 use crate::xml::XmlDocument;
+
+/// Names of a `<meta>` that says the page's language.
+const LANGUAGE_NAMES: &[&str] = &["language", "dc.language", "dcterms.language"];
 
 /// The language a page is written in, which decides some rules of the syntaxes embedded in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +42,8 @@ pub struct ParsedPage<'a> {
     pub tag: Option<String>,
     /// The language of the page: its `lang`, or what a `<meta>` or the server says.
     pub language: Option<String>,
+    /// Where it speaks of itself: `<meta>`, `<link>` and `<time pubdate>`, in document order.
+    pub(crate) head: Vec<NodeId>,
 }
 
 impl<'a> ParsedPage<'a> {
@@ -63,32 +68,60 @@ impl<'a> ParsedPage<'a> {
     fn new(page: &'a FetchedPage, dom: Dom, host: Host, public_id: Option<String>) -> Self {
         let mut base = None;
         let mut tag = None;
-        let mut said_in_meta = None;
-        for (_, element) in dom.elements(Dom::ROOT) {
-            if element.is_html(&local_name!("html")) && tag.is_none() {
-                tag = element
-                    .attribute(&local_name!("lang"))
-                    .or_else(|| element.attribute_named("xml:lang"))
-                    .and_then(language_tag);
-            } else if element.is_html(&local_name!("base")) && base.is_none() {
+        let mut pragma = None;
+        let mut named = None;
+        let mut head = Vec::new();
+        for (id, element) in dom.elements(Dom::ROOT) {
+            if element.name.ns != ns!(html) {
+                continue;
+            }
+            match element.name.local {
+                local_name!("html") if tag.is_none() => {
+                    tag = element
+                        .attribute(&local_name!("lang"))
+                        .or_else(|| element.attribute_named("xml:lang"))
+                        .and_then(language_tag);
+                }
                 // The first base that has a reference counts, even if it can only be ignored.
-                base = element
-                    .attribute(&local_name!("href"))
-                    .map(|href| page.url.join(href).unwrap_or_else(|_| page.url.clone()));
-            } else if element.is_html(&local_name!("meta"))
-                && said_in_meta.is_none()
-                && element
-                    .attribute(&local_name!("http-equiv"))
-                    .is_some_and(|name| name.eq_ignore_ascii_case("content-language"))
-            {
-                said_in_meta = element.attribute(&local_name!("content")).and_then(first_language_tag);
+                local_name!("base") if base.is_none() => {
+                    base = element
+                        .attribute(&local_name!("href"))
+                        .map(|href| page.url.join(href).unwrap_or_else(|_| page.url.clone()));
+                }
+                local_name!("meta") => {
+                    head.push(id);
+                    let is = |attribute: &LocalName, names: &[&str]| {
+                        element.attribute(attribute).is_some_and(|name| {
+                            names.iter().any(|known| known.eq_ignore_ascii_case(name.trim()))
+                        })
+                    };
+                    let said = || element.attribute(&local_name!("content")).and_then(only_language_tag);
+                    if pragma.is_none() && is(&local_name!("http-equiv"), &["content-language"]) {
+                        pragma = said();
+                    } else if named.is_none() && is(&local_name!("name"), LANGUAGE_NAMES) {
+                        named = said();
+                    }
+                }
+                local_name!("link") => head.push(id),
+                local_name!("time") if element.attribute_named("pubdate").is_some() => head.push(id),
+                _ => {}
             }
         }
         let language = tag
             .clone()
-            .or(said_in_meta)
-            .or_else(|| page.header("content-language").and_then(first_language_tag));
-        Self { page, host, public_id, base: base.unwrap_or_else(|| page.url.clone()), dom, tag, language }
+            .or(pragma)
+            .or_else(|| page.header("content-language").and_then(only_language_tag))
+            .or(named);
+        Self {
+            page,
+            host,
+            public_id,
+            base: base.unwrap_or_else(|| page.url.clone()),
+            dom,
+            tag,
+            language,
+            head,
+        }
     }
 
     /// A literal in the page's language.
@@ -101,7 +134,7 @@ impl<'a> ParsedPage<'a> {
 }
 
 /// A list of languages with one member names the page's; with more it names its audience's.
-fn first_language_tag(list: &str) -> Option<String> {
+fn only_language_tag(list: &str) -> Option<String> {
     let mut tags = list.split(',').map(str::trim).filter(|tag| !tag.is_empty());
     match (tags.next(), tags.next()) {
         (Some(tag), None) => language_tag(tag),
@@ -110,7 +143,7 @@ fn first_language_tag(list: &str) -> Option<String> {
 }
 
 /// The text as a well-formed BCP 47 tag.
-fn language_tag(text: &str) -> Option<String> {
+pub(crate) fn language_tag(text: &str) -> Option<String> {
     // `en_US` is a locale's name, and common.
     let tag = text.trim().replace('_', "-");
     if tag.is_empty() || tag.len() > 35 {

@@ -8,81 +8,22 @@ use std::collections::{HashMap, HashSet};
 
 use html5ever::{LocalName, local_name, ns};
 use oxrdf::{Literal, NamedNode};
-use webloom_model::vocab::{dcterms, foaf, rdf, rdfs, xhv};
+use webloom_model::vocab::{dcterms, foaf, rdf, rdfs};
 use webloom_model::{Diagnostic, PageUrl, RobotsDirectives, UrlProblem};
 
-use super::ParsedPage;
+use super::parsed::language_tag;
+use super::{ParsedPage, language};
 use crate::dom::{Dom, Edge, Element, NodeData, NodeId};
+use crate::relation::{self, TargetNotes};
 use crate::{Sink, Syntax, robots};
 
 /// Different texts kept for one target.
 const LABELS_PER_LINK_MAX: usize = 4;
 /// Characters of a title or description.
 const TITLE_CHARS_MAX: usize = 1000;
-const DESCRIPTION_CHARS_MAX: usize = 5000;
-
-/// Link relations that say something about documents: those of XHTML's vocabulary and of IANA's
-/// registry, without those that only tell a browser what to load or a crawler what to do.
-const RELATIONS: &[&str] = &[
-    "alternate",
-    "appendix",
-    "archives",
-    "author",
-    "bookmark",
-    "canonical",
-    "chapter",
-    "cite",
-    "cite-as",
-    "collection",
-    "contents",
-    "copyright",
-    "current",
-    "describedby",
-    "describes",
-    "duplicate",
-    "enclosure",
-    "first",
-    "glossary",
-    "help",
-    "hub",
-    "index",
-    "item",
-    "last",
-    "latest-version",
-    "license",
-    "me",
-    "memento",
-    "meta",
-    "next",
-    "original",
-    "payment",
-    "predecessor-version",
-    "prev",
-    "preview",
-    "privacy-policy",
-    "profile",
-    "publisher",
-    "related",
-    "replies",
-    "search",
-    "section",
-    "self",
-    "service",
-    "shortlink",
-    "start",
-    "subsection",
-    "successor-version",
-    "tag",
-    "terms-of-service",
-    "timegate",
-    "timemap",
-    "top",
-    "type",
-    "up",
-    "version-history",
-    "via",
-    "webmention",
-];
+pub(crate) const DESCRIPTION_CHARS_MAX: usize = 5000;
+/// Links with a relation that are kept.
+const RELATIONS_MAX: usize = 1000;
 
 /// Reads plain HTML: words and robots' directives always, quads where they are wanted.
 pub(crate) fn read(page: &ParsedPage<'_>, sink: &mut Sink<'_>) {
@@ -100,10 +41,14 @@ pub(crate) fn read(page: &ParsedPage<'_>, sink: &mut Sink<'_>) {
         sink.graph.plain_links = plain.links.iter().map(|link| link.target.as_str().to_owned()).collect();
         plain.emit(page, sink);
     }
+    // They are said in `<link>`, beside the other things pages say of themselves.
+    if sink.config().wants(Syntax::Html) || sink.config().wants(Syntax::Meta) {
+        plain.emit_relations(page, sink);
+    }
     let text = &mut sink.graph.text;
     text.title = plain.title;
     text.body = plain.body.text;
-    text.language.clone_from(&page.language);
+    text.language = page.language.clone().or_else(|| language::guess(&text.body).map(str::to_owned));
 }
 
 /// A distinct target of links.
@@ -124,7 +69,7 @@ struct PlainPage {
     links_cut: bool,
     images: Vec<PageUrl>,
     mailboxes: Vec<NamedNode>,
-    relations: Vec<(&'static str, NamedNode)>,
+    relations: Vec<(&'static str, NamedNode, TargetNotes)>,
     seen: HashSet<(&'static str, String)>,
     robots: RobotsDirectives,
     body: Collapsed,
@@ -227,7 +172,7 @@ impl PlainPage {
                 let Some(href) = href else { return };
                 let rel = get(local_name!("rel")).unwrap_or_default();
                 let number = self.link(page, href, rel, line, links_max);
-                self.relate(page, href, rel, line);
+                self.relate(page, element, href, rel, line);
                 if element.name.local == local_name!("area") {
                     let alternative = get(local_name!("alt")).unwrap_or_default();
                     self.label(number, alternative, sink.limits().anchor_chars_max);
@@ -246,7 +191,7 @@ impl PlainPage {
             }
             local_name!("link") => {
                 if let (Some(href), Some(rel)) = (get(local_name!("href")), get(local_name!("rel"))) {
-                    self.relate(page, href, rel, line);
+                    self.relate(page, element, href, rel, line);
                 }
             }
             local_name!("img") => {
@@ -320,13 +265,8 @@ impl PlainPage {
     }
 
     /// Notes what `rel` says of a target.
-    fn relate(&mut self, page: &ParsedPage<'_>, href: &str, rel: &str, line: u32) {
-        for token in rel.split_ascii_whitespace().take(16) {
-            // The vocabulary knows both names for one relation, and prefers the shorter.
-            let token = if token.eq_ignore_ascii_case("previous") { "prev" } else { token };
-            let Some(&relation) = RELATIONS.iter().find(|known| known.eq_ignore_ascii_case(token)) else {
-                continue;
-            };
+    fn relate(&mut self, page: &ParsedPage<'_>, element: &Element, href: &str, rel: &str, line: u32) {
+        for relation in relation::names(rel) {
             let target = match page.base.join(href) {
                 Ok(target) => target.graph_name(),
                 Err(UrlProblem::Scheme { text, .. }) => match NamedNode::new(text.trim()) {
@@ -335,8 +275,10 @@ impl PlainPage {
                 },
                 Err(_) => return self.bad(href, line),
             };
-            if self.relations.len() < 1000 && self.seen.insert((relation, target.as_str().to_owned())) {
-                self.relations.push((relation, target));
+            if self.relations.len() < RELATIONS_MAX
+                && self.seen.insert((relation, target.as_str().to_owned()))
+            {
+                self.relations.push((relation, target, notes(page, element)));
             }
         }
     }
@@ -357,6 +299,14 @@ impl PlainPage {
         self.bad_references += 1;
         if self.bad_reference.is_none() {
             self.bad_reference = Some((reference.chars().take(80).collect(), line));
+        }
+    }
+
+    fn emit_relations(&self, page: &ParsedPage<'_>, sink: &mut Sink<'_>) {
+        let subject = page.page.url.graph_name();
+        for (relation, target, notes) in &self.relations {
+            sink.push_triple(subject.clone(), relation::predicate(relation), target.clone());
+            notes.emit(target, sink);
         }
     }
 
@@ -385,11 +335,6 @@ impl PlainPage {
         for mailbox in &self.mailboxes {
             sink.push_triple(subject.clone(), foaf::MBOX, mailbox.clone());
         }
-        for (relation, target) in &self.relations {
-            // Names from the table above are valid in an IRI.
-            let predicate = NamedNode::new_unchecked(format!("{}{relation}", xhv::NAMESPACE));
-            sink.push_triple(subject.clone(), predicate, target.clone());
-        }
         if self.links_cut {
             let message =
                 format!("the page has more than {} distinct links; the rest was left out", self.links.len());
@@ -403,6 +348,18 @@ impl PlainPage {
             let message = format!("`{reference}` is not a usable reference{others}");
             sink.diagnose(Diagnostic::note("html-bad-reference", message).at_line(u64::from(*line)));
         }
+    }
+}
+
+/// What a link with a relation says of its target.
+fn notes(page: &ParsedPage<'_>, element: &Element) -> TargetNotes {
+    // The words of an `<a>` are its label already.
+    let is_link = element.name.local == local_name!("link");
+    let title = element.attribute(&local_name!("title")).filter(|_| is_link);
+    TargetNotes {
+        media_type: element.attribute(&local_name!("type")).and_then(relation::media_type),
+        languages: element.attribute(&local_name!("hreflang")).and_then(language_tag).into_iter().collect(),
+        title: title.and_then(|title| non_empty(title, TITLE_CHARS_MAX)).map(|title| page.literal(&title)),
     }
 }
 
@@ -430,7 +387,7 @@ fn refresh_target(content: &str) -> Option<&str> {
 }
 
 /// Text with white space collapsed and cut to a number of characters, if anything is left.
-fn non_empty(text: &str, chars_max: usize) -> Option<String> {
+pub(crate) fn non_empty(text: &str, chars_max: usize) -> Option<String> {
     let mut collapsed = Collapsed::new(chars_max.saturating_mul(4));
     collapsed.push(text);
     let mut text = collapsed.text;
@@ -443,22 +400,22 @@ fn non_empty(text: &str, chars_max: usize) -> Option<String> {
 
 /// Text that grows with its white space collapsed, up to a number of bytes.
 #[derive(Default)]
-struct Collapsed {
-    text: String,
+pub(crate) struct Collapsed {
+    pub(crate) text: String,
     gap: bool,
     bytes_max: usize,
 }
 
 impl Collapsed {
-    fn new(bytes_max: usize) -> Self {
+    pub(crate) fn new(bytes_max: usize) -> Self {
         Self { text: String::new(), gap: false, bytes_max }
     }
 
-    fn space(&mut self) {
+    pub(crate) fn space(&mut self) {
         self.gap = true;
     }
 
-    fn push(&mut self, text: &str) {
+    pub(crate) fn push(&mut self, text: &str) {
         if self.text.len() >= self.bytes_max {
             return;
         }

@@ -218,7 +218,16 @@ fn check_content(content: &str, entities: Option<&Entities<'_>>, limits: &Limits
             }
         }
     }
+    let mut literals = LiteralCost::default();
+    let has_literals = memchr::memmem::find(content.as_bytes(), b"parseType").is_some();
     for markup in markup(content) {
+        if has_literals && literals.add(&markup, content.as_bytes()) > limits.term_bytes_max {
+            let bytes_max = limits.term_bytes_max;
+            let message = format!(
+                "the document was refused: namespaces add more than {bytes_max} bytes to its literals"
+            );
+            return Err(Diagnostic::error("rdf-xml-namespaces", message));
+        }
         if markup.attributes > ATTRIBUTES_MAX {
             let message =
                 format!("the document was refused: an element has more than {ATTRIBUTES_MAX} attributes");
@@ -226,6 +235,45 @@ fn check_content(content: &str, entities: Option<&Entities<'_>>, limits: &Limits
         }
     }
     Ok(())
+}
+
+/// Counts what the parser adds to literals that are markup: to each of their elements that is not within another,
+/// every namespace in scope.
+#[derive(Default)]
+struct LiteralCost {
+    /// Bytes of the tags that declare namespaces, by open element.
+    open: Vec<usize>,
+    in_scope: usize,
+    /// How many elements are open outside the literal.
+    literal: Option<usize>,
+    bytes: usize,
+}
+
+impl LiteralCost {
+    fn add(&mut self, markup: &Markup, content: &[u8]) -> usize {
+        if matches!(markup.kind, MarkupKind::Start | MarkupKind::Empty) {
+            let tag = &content[markup.start..markup.end];
+            let declares = markup.attributes > 0 && memchr::memmem::find(tag, b"xmlns").is_some();
+            let own = if declares { tag.len() } else { 0 };
+            if self.literal == Some(self.open.len()) {
+                self.bytes = self.bytes.saturating_add(self.in_scope + own);
+            }
+            if markup.kind == MarkupKind::Start {
+                self.open.push(own);
+                self.in_scope += own;
+                let is_literal = markup.attributes > 0 && has_literal_content(tag);
+                if is_literal && self.literal.is_none() {
+                    self.literal = Some(self.open.len());
+                }
+            }
+        } else if markup.kind == MarkupKind::End {
+            self.in_scope -= self.open.pop().unwrap_or_default();
+            if self.literal.is_some_and(|depth| self.open.len() < depth) {
+                self.literal = None;
+            }
+        }
+        self.bytes
+    }
 }
 
 /// A piece between `<` and `>`.
@@ -283,6 +331,15 @@ fn markup(text: &str) -> impl Iterator<Item = Markup> {
         };
         index = start + length;
         Some(Markup { start, end: index, kind, attributes })
+    })
+}
+
+/// True for a start tag with a `parseType` that is neither `Resource` nor `Collection`.
+fn has_literal_content(tag: &[u8]) -> bool {
+    memchr::memmem::find_iter(tag, b"parseType").any(|position| {
+        let value = tag[position + 9..].trim_ascii_start().strip_prefix(b"=").unwrap_or_default();
+        let value = value.trim_ascii_start().get(1..).unwrap_or_default();
+        !value.starts_with(b"Resource") && !value.starts_with(b"Collection")
     })
 }
 
@@ -358,6 +415,16 @@ mod tests {
         assert!(refused("<!DOCTYPE r [<!ENTITY a \"b\"").is_some());
         let cycle = "<!DOCTYPE r [<!ENTITY a \"&b;\"><!ENTITY b \"&a;\">]><r>&a;</r>";
         assert_eq!(refused(cycle), None);
+        let limits = Limits { term_bytes_max: 10_000, ..Limits::default() };
+        let namespaces: String = (0..50).map(|n| format!("xmlns:n{n}='urn:{n}' ")).collect();
+        let literal = |parse_type: &str, count: usize| {
+            let text =
+                format!("<r {namespaces}><p t:parseType='{parse_type}'>{}</p></r>", "<b/>".repeat(count));
+            prepare(&text, &limits).err().map(|diagnostic| diagnostic.code)
+        };
+        assert_eq!(literal("Literal", 5), None);
+        assert_eq!(literal("Resource", 50), None);
+        assert_eq!(literal("Literal", 50), Some("rdf-xml-namespaces".into()));
         let wide = format!("<r {}/>", (0..2000).map(|n| format!("a{n}='' ")).collect::<String>());
         assert!(refused(&wide).is_some_and(|message| message.contains("attributes")));
     }

@@ -1,0 +1,11 @@
+//! A fuzz target; the properties are in `src/lib.rs`.
+#![no_main]
+use libfuzzer_sys::fuzz_target;
+use webloom_fuzz::*;
+use webloom_model::DocumentKind;
+use webloom_transform::Syntax;
+
+fuzz_target!(|data: &[u8]| {
+    use DocumentKind::{NQuads, NTriples, RdfXml, TriG, Turtle};
+    check_one_of(&[Turtle, TriG, NTriples, NQuads, RdfXml], &[Syntax::Rdf], data);
+});
