@@ -139,7 +139,7 @@ impl<'a> Sink<'a> {
 
 /// What a quad takes in memory, about: its terms, and what the allocator and the vector add to them.
 fn quad_bytes(quad: &Quad) -> usize {
-    const OVERHEAD: usize = 200;
+    const OVERHEAD: usize = 360;
     let node = |node: &NamedOrBlankNode| match node {
         NamedOrBlankNode::NamedNode(node) => node.as_str().len(),
         NamedOrBlankNode::BlankNode(_) => 20,

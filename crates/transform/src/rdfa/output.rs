@@ -100,7 +100,9 @@ fn bytes(triple: &Triple) -> usize {
         NamedOrBlankNode::NamedNode(node) => node.as_str().len(),
         NamedOrBlankNode::BlankNode(_) => 20,
     };
-    subject + triple.predicate.as_str().len() + term_bytes(&triple.object)
+    // What the allocator and the vector add.
+    const OVERHEAD: usize = 100;
+    OVERHEAD + subject + triple.predicate.as_str().len() + term_bytes(&triple.object)
 }
 
 /// About the memory a term takes.
