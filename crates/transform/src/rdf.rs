@@ -5,6 +5,7 @@
 //! parser expands entities without bound and compares every attribute with every other.
 
 mod canonical;
+mod nesting;
 mod xml_guard;
 
 use std::io::Read;
@@ -26,12 +27,18 @@ const MISTAKES_MAX: usize = 1000;
 
 /// Reads Turtle.
 pub(crate) fn read_turtle(base: &PageUrl, text: &str, sink: &mut Sink<'_>) {
+    if let Some(diagnostic) = nesting::refuse(text, "turtle-too-deep") {
+        return sink.diagnose(diagnostic);
+    }
     let parser = TurtleParser::new().with_base_iri(base.as_str()).unwrap_or_default();
     read_statements(parser.for_slice(text).map(|triple| triple.map(in_default_graph)), "turtle-syntax", sink);
 }
 
 /// Reads TriG.
 pub(crate) fn read_trig(base: &PageUrl, text: &str, sink: &mut Sink<'_>) {
+    if let Some(diagnostic) = nesting::refuse(text, "trig-too-deep") {
+        return sink.diagnose(diagnostic);
+    }
     let parser = TriGParser::new().with_base_iri(base.as_str()).unwrap_or_default();
     read_statements(parser.for_slice(text), "trig-syntax", sink);
 }
