@@ -4,7 +4,7 @@
 //! it with [`Dom::traverse`] (opening and closing edges, in document order) or [`Dom::descendants`].
 
 use html5ever::tendril::StrTendril;
-use html5ever::{Attribute, LocalName, Namespace, QualName, ns};
+use html5ever::{Attribute, LocalName, Namespace, QualName, local_name, ns};
 
 /// Names a node of one document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -62,10 +62,36 @@ impl Element {
         self.name.local == *name && self.name.ns == ns!(html)
     }
 
+    /// True for an HTML element without content and end tag.
+    pub fn is_void(&self) -> bool {
+        self.name.ns == ns!(html) && is_void(&self.name.local)
+    }
+
     /// The namespace.
     pub fn namespace(&self) -> &Namespace {
         &self.name.ns
     }
+}
+
+/// True for the names of HTML's elements that have no content and no end tag.
+pub(crate) fn is_void(name: &LocalName) -> bool {
+    matches!(
+        *name,
+        local_name!("area")
+            | local_name!("base")
+            | local_name!("br")
+            | local_name!("col")
+            | local_name!("embed")
+            | local_name!("hr")
+            | local_name!("img")
+            | local_name!("input")
+            | local_name!("link")
+            | local_name!("meta")
+            | local_name!("param")
+            | local_name!("source")
+            | local_name!("track")
+            | local_name!("wbr")
+    )
 }
 
 /// What a node is.

@@ -21,7 +21,7 @@ use webloom_model::Diagnostic;
 
 use super::tokenize::{Tokenizer, normalize};
 use crate::Limits;
-use crate::dom::{Dom, Element, NodeData, NodeId};
+use crate::dom::{Dom, Element, NodeData, NodeId, is_void};
 
 /// Tokens between two looks at the clock.
 const TOKENS_PER_LOOK: u64 = 512;
@@ -132,7 +132,7 @@ impl Guard {
             state.attributes_line.get_or_insert(line);
         }
         // These do not stay open, and dropping the tag of raw text would turn the text into tags.
-        if is_void(&tag.name) || is_raw_text(&tag.name) {
+        if takes_no_depth(&tag.name) || is_raw_text(&tag.name) {
             return true;
         }
         let formatting = is_formatting(&tag.name);
@@ -241,28 +241,13 @@ impl Tracer for Count<'_> {
     }
 }
 
-fn is_void(name: &LocalName) -> bool {
-    matches!(
-        *name,
-        local_name!("area")
-            | local_name!("base")
-            | local_name!("br")
-            | local_name!("col")
-            | local_name!("embed")
-            | local_name!("hr")
-            | local_name!("img")
-            | local_name!("input")
-            | local_name!("link")
-            | local_name!("meta")
-            | local_name!("param")
-            | local_name!("source")
-            | local_name!("track")
-            | local_name!("wbr")
-            | local_name!("frame")
-            | local_name!("html")
-            | local_name!("head")
-            | local_name!("body")
-    )
+/// True for elements that never stay open, or of which there is only one.
+fn takes_no_depth(name: &LocalName) -> bool {
+    is_void(name)
+        || matches!(
+            *name,
+            local_name!("frame") | local_name!("html") | local_name!("head") | local_name!("body")
+        )
 }
 
 fn is_raw_text(name: &LocalName) -> bool {

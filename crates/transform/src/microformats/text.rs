@@ -129,7 +129,7 @@ pub(super) fn markup(page: &ParsedPage<'_>, top: NodeId, budget: &mut Budget) ->
             },
             Edge::Close(id) => {
                 if let Some(element) = dom.element(id)
-                    && !is_void(element)
+                    && !element.is_void()
                 {
                     html.push_str("</");
                     html.push_str(&element.name.local);
@@ -174,31 +174,6 @@ fn is_reference(name: &LocalName) -> bool {
             | local_name!("data")
             | local_name!("poster")
     )
-}
-
-fn is_void(element: &Element) -> bool {
-    element.name.ns == ns!(html)
-        && matches!(
-            &*element.name.local,
-            "area"
-                | "base"
-                | "basefont"
-                | "bgsound"
-                | "br"
-                | "col"
-                | "embed"
-                | "frame"
-                | "hr"
-                | "img"
-                | "input"
-                | "keygen"
-                | "link"
-                | "meta"
-                | "param"
-                | "source"
-                | "track"
-                | "wbr"
-        )
 }
 
 /// True for text that HTML reads to the end tag without looking at it.

@@ -75,7 +75,7 @@ pub(super) fn html(dom: &Dom, top: NodeId, bytes_max: usize) -> Option<String> {
                 }
                 out.push('>');
             }
-            (Edge::Close(_), NodeData::Element(element)) if is_void(element) => {}
+            (Edge::Close(_), NodeData::Element(element)) if element.is_void() => {}
             (Edge::Close(_), NodeData::Element(element)) => {
                 out.push_str("</");
                 push_name(element, &mut out);
@@ -189,27 +189,6 @@ fn escape_html(text: &str, in_attribute: bool, out: &mut String) {
             _ => out.push(character),
         }
     }
-}
-
-fn is_void(element: &Element) -> bool {
-    element.name.ns == ns!(html)
-        && matches!(
-            element.name.local,
-            local_name!("area")
-                | local_name!("base")
-                | local_name!("br")
-                | local_name!("col")
-                | local_name!("embed")
-                | local_name!("hr")
-                | local_name!("img")
-                | local_name!("input")
-                | local_name!("link")
-                | local_name!("meta")
-                | local_name!("param")
-                | local_name!("source")
-                | local_name!("track")
-                | local_name!("wbr")
-        )
 }
 
 fn is_raw(element: &Element) -> bool {
