@@ -1,0 +1,332 @@
+//! A compiled stylesheet: what the machine runs.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::output::OutputSpec;
+use crate::run::format_number::DecimalFormat;
+use crate::tree::{NONE, NameId, Names, Tree};
+use crate::xpath::ast::{Expr, StaticScope};
+use crate::xpath::pattern::Pattern;
+
+/// Everything there is to run.
+#[derive(Debug)]
+pub(crate) struct Program {
+    pub(crate) names: Arc<Names>,
+    pub(crate) modules: Vec<Module>,
+    pub(crate) templates: Vec<Template>,
+    /// The rules of each mode; the first mode is the one without name.
+    pub(crate) modes: Vec<Mode>,
+    pub(crate) globals: Vec<Global>,
+    pub(crate) functions: Vec<UserFunction>,
+    pub(crate) function_names: HashMap<(Arc<str>, Arc<str>), u32>,
+    pub(crate) keys: Vec<Key>,
+    pub(crate) attribute_sets: Vec<AttributeSet>,
+    pub(crate) decimal_formats: HashMap<(Arc<str>, Arc<str>), DecimalFormat>,
+    pub(crate) output: OutputSpec,
+    /// The best rule first.
+    pub(crate) space_rules: Vec<SpaceRule>,
+}
+
+/// One file of a stylesheet.
+#[derive(Debug)]
+pub(crate) struct Module {
+    pub(crate) uri: Arc<str>,
+    /// As it was parsed, for `document('')`.
+    pub(crate) tree: Arc<Tree>,
+}
+
+pub(crate) type Body = Box<[Instruction]>;
+
+/// An instruction and where it was written.
+#[derive(Debug)]
+pub(crate) struct Instruction {
+    pub(crate) operation: Operation,
+    pub(crate) line: u32,
+    pub(crate) module: u32,
+}
+
+/// A name in the result.
+#[derive(Debug, Clone)]
+pub(crate) struct OutName {
+    pub(crate) prefix: Arc<str>,
+    pub(crate) local: Arc<str>,
+    pub(crate) namespace: Arc<str>,
+    /// Its number in the names of the stylesheet, or [`NONE`].
+    pub(crate) name: NameId,
+}
+
+impl OutName {
+    pub(crate) fn new(prefix: &Arc<str>, local: &Arc<str>, namespace: &Arc<str>) -> Self {
+        Self {
+            prefix: Arc::clone(prefix),
+            local: Arc::clone(local),
+            namespace: Arc::clone(namespace),
+            name: NONE,
+        }
+    }
+
+    pub(crate) fn same(&self, other: &Self) -> bool {
+        self.local == other.local && self.namespace == other.namespace
+    }
+}
+
+#[derive(Debug)]
+pub(crate) enum Operation {
+    Text {
+        text: Arc<str>,
+        raw: bool,
+    },
+    ValueOf {
+        select: Expr,
+        raw: bool,
+    },
+    LiteralElement(Box<LiteralElement>),
+    Element {
+        name: Avt,
+        namespace: Option<Avt>,
+        scope: Arc<StaticScope>,
+        sets: Vec<u32>,
+        body: Body,
+    },
+    Attribute {
+        name: Avt,
+        namespace: Option<Avt>,
+        scope: Arc<StaticScope>,
+        body: Body,
+    },
+    Comment(Body),
+    ProcessingInstruction {
+        name: Avt,
+        body: Body,
+    },
+    Copy {
+        sets: Vec<u32>,
+        body: Body,
+    },
+    CopyOf(Expr),
+    ApplyTemplates {
+        select: Option<Expr>,
+        mode: u32,
+        sorts: Vec<Sort>,
+        parameters: Vec<Parameter>,
+    },
+    ApplyImports(Vec<Parameter>),
+    CallTemplate {
+        template: u32,
+        parameters: Vec<Parameter>,
+        tail: bool,
+    },
+    ForEach {
+        select: Expr,
+        sorts: Vec<Sort>,
+        body: Body,
+    },
+    If {
+        test: Expr,
+        body: Body,
+    },
+    Choose {
+        whens: Vec<(Expr, Body)>,
+        otherwise: Body,
+    },
+    Variable {
+        slot: u32,
+        value: Binding,
+    },
+    Param {
+        slot: u32,
+        name: NameId,
+        value: Binding,
+    },
+    Number(Box<NumberInstruction>),
+    Message {
+        body: Body,
+        terminate: bool,
+    },
+    /// An instruction that is not known: what to do instead, or the name to complain about.
+    Unknown {
+        name: Arc<str>,
+        fallback: Option<Body>,
+    },
+    FunctionResult(Binding),
+}
+
+#[derive(Debug)]
+pub(crate) struct LiteralElement {
+    pub(crate) name: OutName,
+    pub(crate) namespaces: Vec<(Arc<str>, Arc<str>)>,
+    pub(crate) attributes: Vec<(OutName, Avt)>,
+    pub(crate) sets: Vec<u32>,
+    pub(crate) body: Body,
+}
+
+/// What a variable or parameter is bound to.
+#[derive(Debug)]
+pub(crate) enum Binding {
+    Expr(Expr),
+    Body(Body),
+    Empty,
+}
+
+/// `xsl:with-param`
+#[derive(Debug)]
+pub(crate) struct Parameter {
+    pub(crate) name: NameId,
+    pub(crate) value: Binding,
+}
+
+/// An attribute value template.
+#[derive(Debug, Clone)]
+pub(crate) enum Avt {
+    Constant(Arc<str>),
+    Parts(Vec<AvtPart>),
+}
+
+#[derive(Debug, Clone)]
+pub(crate) enum AvtPart {
+    Text(Arc<str>),
+    Expr(Expr),
+}
+
+#[derive(Debug)]
+pub(crate) struct Sort {
+    pub(crate) select: Expr,
+    pub(crate) lang: Option<Avt>,
+    pub(crate) data_type: Option<Avt>,
+    pub(crate) order: Option<Avt>,
+    pub(crate) case_order: Option<Avt>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Level {
+    Single,
+    Multiple,
+    Any,
+}
+
+#[derive(Debug)]
+pub(crate) struct NumberInstruction {
+    pub(crate) value: Option<Expr>,
+    pub(crate) level: Level,
+    pub(crate) count: Option<Vec<Pattern>>,
+    pub(crate) from: Option<Vec<Pattern>>,
+    pub(crate) format: Avt,
+    pub(crate) letter_value: Option<Avt>,
+    pub(crate) grouping_separator: Option<Avt>,
+    pub(crate) grouping_size: Option<Avt>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Template {
+    /// What messages call it.
+    pub(crate) label: String,
+    pub(crate) body: Body,
+    /// Variables it needs room for.
+    pub(crate) slots: u32,
+    /// The parameters that `xsl:param` declares.
+    pub(crate) precedence: u32,
+    /// The lowest precedence of what its module imports.
+    pub(crate) precedence_first: u32,
+}
+
+/// The template rules of one mode.
+#[derive(Debug, Default)]
+pub(crate) struct Mode {
+    /// All, the best first.
+    pub(crate) rules: Vec<Rule>,
+    /// Numbers of the rules that elements of a name can match, the best first.
+    pub(crate) by_element: HashMap<NameId, Vec<u32>>,
+    pub(crate) other_elements: Vec<u32>,
+    pub(crate) by_attribute: HashMap<NameId, Vec<u32>>,
+    pub(crate) other_attributes: Vec<u32>,
+    pub(crate) roots: Vec<u32>,
+    pub(crate) texts: Vec<u32>,
+    pub(crate) comments: Vec<u32>,
+    pub(crate) instructions: Vec<u32>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Rule {
+    pub(crate) pattern: Pattern,
+    pub(crate) template: u32,
+    pub(crate) precedence: u32,
+    pub(crate) priority: f64,
+    /// Later ones win.
+    pub(crate) order: u32,
+}
+
+#[derive(Debug)]
+pub(crate) struct Global {
+    pub(crate) name: NameId,
+    pub(crate) is_parameter: bool,
+    pub(crate) value: Binding,
+    pub(crate) slots: u32,
+    pub(crate) line: u32,
+    pub(crate) module: u32,
+    pub(crate) label: String,
+}
+
+/// `func:function`
+#[derive(Debug)]
+pub(crate) struct UserFunction {
+    pub(crate) label: String,
+    pub(crate) body: Body,
+    pub(crate) slots: u32,
+    /// The names of its parameters in order.
+    pub(crate) parameters: Vec<NameId>,
+}
+
+/// All `xsl:key` of one name.
+#[derive(Debug)]
+pub(crate) struct Key {
+    pub(crate) namespace: Arc<str>,
+    pub(crate) local: Arc<str>,
+    pub(crate) definitions: Vec<KeyDefinition>,
+}
+
+#[derive(Debug)]
+pub(crate) struct KeyDefinition {
+    pub(crate) patterns: Vec<Pattern>,
+    pub(crate) value: Expr,
+    pub(crate) line: u32,
+    pub(crate) module: u32,
+}
+
+/// All `xsl:attribute-set` of one name, the least important first.
+#[derive(Debug, Default)]
+pub(crate) struct AttributeSet {
+    pub(crate) label: String,
+    pub(crate) parts: Vec<AttributeSetPart>,
+}
+
+#[derive(Debug)]
+pub(crate) struct AttributeSetPart {
+    pub(crate) sets: Vec<u32>,
+    pub(crate) body: Body,
+    pub(crate) slots: u32,
+}
+
+/// Whether white space is stripped in elements of some names.
+#[derive(Debug)]
+pub(crate) struct SpaceRule {
+    pub(crate) strip: bool,
+    pub(crate) namespace: Option<Arc<str>>,
+    pub(crate) local: Option<Arc<str>>,
+    pub(crate) precedence: u32,
+    pub(crate) priority: i32,
+    pub(crate) order: u32,
+}
+
+impl Program {
+    /// Whether white space alone is stripped in an element.
+    pub(crate) fn strips(&self, tree: &Tree, element: u32) -> bool {
+        self.space_rules
+            .iter()
+            .find(|rule| {
+                rule.local.as_ref().is_none_or(|local| local == tree.local(element))
+                    && rule.namespace.as_ref().is_none_or(|namespace| namespace == tree.namespace(element))
+            })
+            .is_some_and(|rule| rule.strip)
+    }
+}

@@ -1,0 +1,515 @@
+//! Writes the events of a result as text.
+
+use std::sync::Arc;
+
+use super::{Encoding, Method, OutputSpec, escape, html};
+use crate::compile::program::OutName;
+use crate::error::{Limit, Res, limit_error};
+use crate::tree::{XML_NAMESPACE, is_space};
+
+/// An attribute of the result.
+#[derive(Debug)]
+pub(crate) struct OutAttribute {
+    pub(crate) name: OutName,
+    pub(crate) value: String,
+}
+
+/// What came before the method was known.
+#[derive(Debug)]
+enum Early {
+    Text(String, bool),
+    Comment(String),
+    Instruction(String, String),
+}
+
+#[derive(Debug)]
+struct Open {
+    name: OutName,
+    /// Text is written as CDATA sections.
+    cdata: bool,
+    /// HTML: text is written as it is.
+    raw_text: bool,
+    /// HTML, and not XML inside of it.
+    html: bool,
+    has_children: bool,
+    /// White space may be added inside.
+    indents: bool,
+    /// White space added up to the start of this element.
+    inserted_before: usize,
+}
+
+/// Writes a result.
+#[derive(Debug)]
+pub(crate) struct Serializer {
+    spec: OutputSpec,
+    encoding: Encoding,
+    encoding_name: String,
+    method: Option<Method>,
+    out: String,
+    early: Vec<Early>,
+    early_bytes: usize,
+    open: Vec<Open>,
+    /// `<name …` was written, its `>` not yet.
+    tag_open: bool,
+    cdata: String,
+    started: bool,
+    doctype_written: bool,
+    /// Where white space was added, and how much.
+    inserted: Vec<(usize, usize)>,
+    /// Where a `meta` with the encoding belongs, while the head is open and has none.
+    head: Option<usize>,
+    bytes_max: usize,
+    /// Whether anything was written at the top.
+    wrote_top: bool,
+}
+
+impl Serializer {
+    pub(crate) fn new(spec: &OutputSpec, bytes_max: usize) -> Self {
+        let (encoding, encoding_name) = Encoding::named(spec.encoding.value.as_deref());
+        Self {
+            spec: spec.clone(),
+            encoding,
+            encoding_name,
+            method: spec.method.value,
+            out: String::new(),
+            early: Vec::new(),
+            early_bytes: 0,
+            open: Vec::new(),
+            tag_open: false,
+            cdata: String::new(),
+            started: false,
+            doctype_written: false,
+            inserted: Vec::new(),
+            head: None,
+            bytes_max,
+            wrote_top: false,
+        }
+    }
+
+    fn check(&self) -> Res<()> {
+        if self.out.len() + self.cdata.len() + self.early_bytes > self.bytes_max {
+            return Err(limit_error(
+                Limit::OutputBytes,
+                format!("the result is larger than {} bytes (limit output_bytes_max)", self.bytes_max),
+            ));
+        }
+        Ok(())
+    }
+
+    fn is_html(&self) -> bool {
+        self.method == Some(Method::Html)
+    }
+
+    /// Decides the method by the first element, or by there being none.
+    fn decide(&mut self, first: Option<&OutName>) -> Res<()> {
+        if self.method.is_none() {
+            let only_space = self.early.iter().all(|early| match early {
+                Early::Text(text, _) => text.bytes().all(is_space),
+                _ => true,
+            });
+            let html = first.is_some_and(|name| {
+                name.namespace.is_empty() && name.local.eq_ignore_ascii_case("html") && only_space
+            });
+            self.method = Some(if html { Method::Html } else { Method::Xml });
+        }
+        self.start();
+        for early in std::mem::take(&mut self.early) {
+            match early {
+                Early::Text(text, raw) => self.text(&text, raw)?,
+                Early::Comment(text) => self.comment(&text)?,
+                Early::Instruction(target, content) => self.instruction(&target, &content)?,
+            }
+        }
+        self.early_bytes = 0;
+        Ok(())
+    }
+
+    /// Writes the XML declaration.
+    fn start(&mut self) {
+        if self.started {
+            return;
+        }
+        self.started = true;
+        if self.method == Some(Method::Xml) && self.spec.omit_declaration.value != Some(true) {
+            let version = self.spec.version.value.as_deref().unwrap_or("1.0");
+            self.out.push_str("<?xml version=\"");
+            escape::attribute(&mut self.out, version, self.encoding);
+            self.out.push_str("\" encoding=\"");
+            escape::attribute(&mut self.out, &self.encoding_name, self.encoding);
+            self.out.push('"');
+            if let Some(standalone) = self.spec.standalone.value {
+                self.out.push_str(if standalone { " standalone=\"yes\"" } else { " standalone=\"no\"" });
+            }
+            self.out.push_str("?>\n");
+        }
+    }
+
+    fn doctype(&mut self, element: &OutName) {
+        if std::mem::replace(&mut self.doctype_written, true) {
+            return;
+        }
+        let (public, system) = (&self.spec.doctype_public.value, &self.spec.doctype_system.value);
+        let html = self.method == Some(Method::Html);
+        if system.is_none() && !(html && public.is_some()) {
+            return;
+        }
+        self.out.push_str("<!DOCTYPE ");
+        push_name(&mut self.out, element);
+        if let Some(public) = public {
+            self.out.push_str(" PUBLIC ");
+            push_identifier(&mut self.out, public);
+        }
+        if let Some(system) = system {
+            self.out.push_str(if public.is_some() { " " } else { " SYSTEM " });
+            push_identifier(&mut self.out, system);
+        }
+        self.out.push_str(">\n");
+    }
+
+    fn close_tag(&mut self) {
+        if self.tag_open {
+            self.out.push('>');
+            self.tag_open = false;
+        }
+        if !self.cdata.is_empty() {
+            let text = std::mem::take(&mut self.cdata);
+            escape::cdata(&mut self.out, &text, self.encoding);
+        }
+    }
+
+    /// Adds a line break and indentation before a child or an end tag.
+    fn break_line(&mut self, depth: usize) {
+        let at = self.out.len();
+        self.out.push('\n');
+        for _ in 0..depth.min(100) {
+            self.out.push_str("  ");
+        }
+        self.inserted.push((at, self.out.len() - at));
+    }
+
+    /// Prepares for an element, comment or instruction: closes the tag around it and breaks the line.
+    fn before_child(&mut self, html_inline: bool) {
+        self.close_tag();
+        let depth = self.open.len();
+        let html = self.is_html();
+        let top = depth == 0;
+        let indents = match self.open.last_mut() {
+            Some(open) => {
+                open.has_children = true;
+                open.indents && !html_inline
+            }
+            None => self.wrote_top && self.indents() && !html_inline,
+        };
+        if indents {
+            if top {
+                self.out.push('\n');
+            } else {
+                self.break_line(if html { 0 } else { depth });
+            }
+        }
+        self.wrote_top = true;
+    }
+
+    fn indents(&self) -> bool {
+        self.spec.indent.value.unwrap_or(self.is_html())
+    }
+
+    pub(crate) fn start_element(
+        &mut self,
+        name: &OutName,
+        declarations: &[(Arc<str>, Arc<str>)],
+        attributes: &[OutAttribute],
+    ) -> Res<()> {
+        if !self.started {
+            self.decide(Some(name))?;
+        }
+        if self.method == Some(Method::Text) {
+            return Ok(());
+        }
+        let html = self.is_html() && name.namespace.is_empty();
+        if html && self.says_encoding(name, attributes) {
+            self.head = None;
+        }
+        if self.open.is_empty() {
+            self.close_tag();
+            self.doctype(name);
+        }
+        self.before_child(html && html::is_inline(&name.local));
+        let inserted_before = self.inserted.len();
+        self.out.push('<');
+        push_name(&mut self.out, name);
+        for (prefix, uri) in declarations {
+            self.out.push_str(if prefix.is_empty() { " xmlns" } else { " xmlns:" });
+            self.out.push_str(prefix);
+            self.out.push_str("=\"");
+            escape::attribute(&mut self.out, uri, self.encoding);
+            self.out.push('"');
+        }
+        for attribute in attributes {
+            self.out.push(' ');
+            push_name(&mut self.out, &attribute.name);
+            let plain = attribute.name.namespace.is_empty();
+            if html
+                && plain
+                && html::is_boolean(&name.local, &attribute.name.local)
+                && attribute.value.eq_ignore_ascii_case(&attribute.name.local)
+            {
+                continue;
+            }
+            self.out.push_str("=\"");
+            if html && plain && html::is_uri(&name.local, &attribute.name.local) {
+                escape::html_attribute(&mut self.out, &escape::uri(attribute.value.trim()), self.encoding);
+            } else if html {
+                escape::html_attribute(&mut self.out, &attribute.value, self.encoding);
+            } else {
+                escape::attribute(&mut self.out, &attribute.value, self.encoding);
+            }
+            self.out.push('"');
+        }
+        let cdata = !html
+            && self
+                .spec
+                .cdata_elements
+                .iter()
+                .any(|(namespace, local)| *local == name.local && *namespace == name.namespace);
+        let keeps = attributes.iter().any(|attribute| {
+            &*attribute.name.local == "space"
+                && *attribute.name.namespace == *XML_NAMESPACE
+                && attribute.value == "preserve"
+        });
+        let indents = self.open.last().map_or_else(|| self.indents(), |open| open.indents)
+            && !keeps
+            && !(html && html::keeps_space(&name.local));
+        self.open.push(Open {
+            name: name.clone(),
+            cdata,
+            raw_text: html && html::is_raw_text(&name.local),
+            html,
+            has_children: false,
+            indents,
+            inserted_before,
+        });
+        self.tag_open = true;
+        if html && name.local.eq_ignore_ascii_case("head") && self.open.len() == 2 {
+            self.close_tag();
+            self.head = Some(self.out.len());
+        }
+        self.check()
+    }
+
+    /// Puts a `meta` with the encoding at the start of the head, unless it has one.
+    fn add_meta(&mut self) {
+        let Some(at) = self.head.take() else { return };
+        let mut meta = String::from(if self.indents() { "\n" } else { "" });
+        meta.push_str("<meta http-equiv=\"Content-Type\" content=\"");
+        let media_type = self.spec.media_type.value.as_deref().unwrap_or("text/html");
+        escape::html_attribute(&mut meta, media_type, self.encoding);
+        meta.push_str("; charset=");
+        escape::html_attribute(&mut meta, &self.encoding_name, self.encoding);
+        meta.push_str("\">");
+        self.out.insert_str(at, &meta);
+        for (place, _) in self.inserted.iter_mut().rev().take_while(|(place, _)| *place >= at) {
+            *place += meta.len();
+        }
+    }
+
+    /// Whether this is a `meta` that says the encoding.
+    fn says_encoding(&self, name: &OutName, attributes: &[OutAttribute]) -> bool {
+        name.local.eq_ignore_ascii_case("meta")
+            && self.open.last().is_some_and(|open| open.html && open.name.local.eq_ignore_ascii_case("head"))
+            && attributes.iter().any(|attribute| {
+                attribute.name.local.eq_ignore_ascii_case("http-equiv")
+                    && attribute.value.trim().eq_ignore_ascii_case("content-type")
+            })
+    }
+
+    pub(crate) fn end_element(&mut self) -> Res<()> {
+        if self.head.is_some()
+            && self.open.len() == 2
+            && self.open.last().is_some_and(|open| open.name.local.eq_ignore_ascii_case("head"))
+        {
+            self.add_meta();
+        }
+        let Some(open) = self.open.last() else { return Ok(()) };
+        let (has_children, indents, html) = (open.has_children, open.indents, open.html);
+        let empty = self.tag_open && self.cdata.is_empty();
+        if html {
+            let void = html::is_void(&open.name.local);
+            self.close_tag();
+            if void && empty {
+                self.open.pop();
+                return Ok(());
+            }
+        } else if empty {
+            self.out.push_str("/>");
+            self.tag_open = false;
+            self.open.pop();
+            return Ok(());
+        }
+        self.close_tag();
+        if has_children
+            && indents
+            && !(html && self.open.last().is_some_and(|open| html::is_inline(&open.name.local)))
+        {
+            let depth = if self.is_html() { 0 } else { self.open.len() - 1 };
+            self.break_line(depth);
+        }
+        if let Some(open) = self.open.pop() {
+            self.out.push_str("</");
+            push_name(&mut self.out, &open.name);
+            self.out.push('>');
+        }
+        self.check()
+    }
+
+    pub(crate) fn text(&mut self, text: &str, raw: bool) -> Res<()> {
+        if text.is_empty() {
+            return Ok(());
+        }
+        if !self.started {
+            match self.method {
+                Some(_) => self.start(),
+                None => {
+                    self.early_bytes += text.len();
+                    self.early.push(Early::Text(text.to_owned(), raw));
+                    return self.check();
+                }
+            }
+        }
+        if self.method == Some(Method::Text) {
+            self.out.push_str(text);
+            return self.check();
+        }
+        let Some(open) = self.open.last_mut() else {
+            self.wrote_top = true;
+            if raw {
+                escape::raw(&mut self.out, text, self.encoding);
+            } else if self.method == Some(Method::Html) {
+                escape::html_text(&mut self.out, text, self.encoding);
+            } else {
+                escape::text(&mut self.out, text, self.encoding);
+            }
+            return self.check();
+        };
+        let (cdata, raw_text, html) = (open.cdata, open.raw_text, open.html);
+        if open.indents {
+            // Text shows white space around it: none is added here, and what was added goes.
+            open.indents = false;
+            let from = open.inserted_before;
+            self.take_back(from);
+        }
+        if cdata && !raw {
+            if self.tag_open {
+                self.out.push('>');
+                self.tag_open = false;
+            }
+            self.cdata.push_str(text);
+            return self.check();
+        }
+        self.close_tag();
+        if raw || raw_text {
+            escape::raw(&mut self.out, text, self.encoding);
+        } else if html {
+            escape::html_text(&mut self.out, text, self.encoding);
+        } else {
+            escape::text(&mut self.out, text, self.encoding);
+        }
+        self.check()
+    }
+
+    /// Takes white space out again that was added since.
+    fn take_back(&mut self, from: usize) {
+        let Some((first, _)) = self.inserted.get(from).copied() else { return };
+        let tail = self.out.split_off(first);
+        let mut at = 0;
+        for (start, length) in self.inserted.drain(from..) {
+            let start = start - first;
+            self.out.push_str(&tail[at..start]);
+            at = start + length;
+        }
+        self.out.push_str(&tail[at..]);
+    }
+
+    pub(crate) fn comment(&mut self, text: &str) -> Res<()> {
+        if !self.started {
+            match self.method {
+                Some(_) => self.start(),
+                None => {
+                    self.early_bytes += text.len() + 7;
+                    self.early.push(Early::Comment(text.to_owned()));
+                    return self.check();
+                }
+            }
+        }
+        if self.method == Some(Method::Text) {
+            return Ok(());
+        }
+        self.before_child(false);
+        self.out.push_str("<!--");
+        self.out.push_str(text);
+        self.out.push_str("-->");
+        self.check()
+    }
+
+    pub(crate) fn instruction(&mut self, target: &str, content: &str) -> Res<()> {
+        if !self.started {
+            match self.method {
+                Some(_) => self.start(),
+                None => {
+                    self.early_bytes += target.len() + content.len() + 4;
+                    self.early.push(Early::Instruction(target.to_owned(), content.to_owned()));
+                    return self.check();
+                }
+            }
+        }
+        if self.method == Some(Method::Text) {
+            return Ok(());
+        }
+        self.before_child(false);
+        self.out.push_str("<?");
+        self.out.push_str(target);
+        if !content.is_empty() {
+            self.out.push(' ');
+            self.out.push_str(content);
+        }
+        self.out.push_str(if self.is_html() { ">" } else { "?>" });
+        self.check()
+    }
+
+    /// The bytes, the method that was used and the name of the encoding.
+    pub(crate) fn finish(mut self) -> Res<(Vec<u8>, Method, String)> {
+        if !self.started {
+            self.decide(None)?;
+        }
+        self.close_tag();
+        while !self.open.is_empty() {
+            self.end_element()?;
+        }
+        if self.indents()
+            && self.method != Some(Method::Text)
+            && !self.out.is_empty()
+            && !self.out.ends_with('\n')
+        {
+            self.out.push('\n');
+        }
+        self.check()?;
+        let method = self.method.unwrap_or(Method::Xml);
+        Ok((self.encoding.encode(self.out), method, self.encoding_name))
+    }
+}
+
+fn push_name(out: &mut String, name: &OutName) {
+    if !name.prefix.is_empty() {
+        out.push_str(&name.prefix);
+        out.push(':');
+    }
+    out.push_str(&name.local);
+}
+
+/// A public or system identifier in the quotes that fit it.
+fn push_identifier(out: &mut String, text: &str) {
+    let quote = if text.contains('"') { '\'' } else { '"' };
+    out.push(quote);
+    out.push_str(text);
+    out.push(quote);
+}

@@ -1,0 +1,353 @@
+//! The instructions.
+
+use std::sync::Arc;
+
+use super::{Machine, Passed};
+use crate::compile::program::{
+    Avt, AvtPart, Binding, Instruction, LiteralElement, Operation, OutName, Parameter,
+};
+use crate::error::{Res, run_error};
+use crate::tree::{NONE, NodeId, XML_NAMESPACE};
+use crate::xml::characters::{is_ncname, is_qname};
+use crate::xpath::ast::StaticScope;
+use crate::xpath::eval::Context;
+use crate::xpath::value::{NodeSet, Object, Text};
+
+/// What is to be done after some instructions.
+#[derive(Debug)]
+pub(crate) enum Flow<'t> {
+    /// The next instruction.
+    Next,
+    /// The template is over, and another is to be run in its place.
+    TailCall { template: u32, passed: Passed<'t> },
+    /// The function is over.
+    Result(Object<'t>),
+}
+
+impl<'t> Machine<'t> {
+    /// Runs instructions in order.
+    pub(super) fn body(&mut self, body: &'t [Instruction], context: &Context) -> Res<Flow<'t>> {
+        for instruction in body {
+            let done = self.budget.spend(1).and_then(|()| self.instruction(instruction, context));
+            match done {
+                Ok(Flow::Next) => {}
+                Ok(other) => return Ok(other),
+                Err(error) => return Err(self.located(error, instruction.module, instruction.line)),
+            }
+            if self.writer.held > self.writer.accounted {
+                let more = self.writer.held - self.writer.accounted;
+                self.writer.accounted = self.writer.held;
+                self.budget.hold(more)?;
+            }
+        }
+        Ok(Flow::Next)
+    }
+
+    fn nested(&mut self, body: &'t [Instruction], context: &Context) -> Res<Flow<'t>> {
+        if body.is_empty() {
+            return Ok(Flow::Next);
+        }
+        self.deeper(|machine| machine.body(body, context))
+    }
+
+    /// Runs instructions that must not end the template.
+    pub(super) fn inner(&mut self, body: &'t [Instruction], context: &Context) -> Res<Flow<'t>> {
+        let flow = self.nested(body, context)?;
+        Ok(flow)
+    }
+
+    pub(super) fn write(&mut self, text: &str, raw: bool) -> Res<()> {
+        self.budget.spend_bytes(text.len())?;
+        self.writer.write_text(text, raw, &mut self.names)
+    }
+
+    fn instruction(&mut self, instruction: &'t Instruction, context: &Context) -> Res<Flow<'t>> {
+        match &instruction.operation {
+            Operation::Text { text, raw } => self.write(text, *raw)?,
+            Operation::ValueOf { select, raw } => {
+                let text = self.string(select, context)?;
+                self.write(&text, *raw)?;
+            }
+            Operation::LiteralElement(element) => return self.literal_element(element, context),
+            Operation::If { test, body } => {
+                if self.boolean(test, context)? {
+                    return self.nested(body, context);
+                }
+            }
+            Operation::Choose { whens, otherwise } => {
+                for (test, body) in whens {
+                    if self.boolean(test, context)? {
+                        return self.nested(body, context);
+                    }
+                }
+                return self.nested(otherwise, context);
+            }
+            Operation::ForEach { select, sorts, body } => {
+                let mut nodes = self.nodes(select, context)?;
+                if !sorts.is_empty() {
+                    nodes = self.sorted(nodes, sorts, context)?;
+                }
+                let rule = self.rule.take();
+                let flow = self.deeper(|machine| {
+                    let size = nodes.len();
+                    for (number, node) in nodes.iter().enumerate() {
+                        let inner = Context { node: *node, position: number + 1, size, current: *node };
+                        match machine.body(body, &inner)? {
+                            Flow::Next => {}
+                            other => return Ok(other),
+                        }
+                    }
+                    Ok(Flow::Next)
+                });
+                self.rule = rule;
+                return flow;
+            }
+            Operation::ApplyTemplates { select, mode, sorts, parameters } => {
+                let mut nodes = match select {
+                    Some(select) => self.nodes(select, context)?,
+                    None => self.children(context.node)?,
+                };
+                if !sorts.is_empty() {
+                    nodes = self.sorted(nodes, sorts, context)?;
+                }
+                let passed = self.passed_parameters(parameters, context)?;
+                let size = nodes.len();
+                for (number, node) in nodes.iter().enumerate() {
+                    self.apply_to(*node, *mode, number + 1, size, passed.clone())?;
+                }
+            }
+            Operation::ApplyImports(parameters) => {
+                let passed = self.passed_parameters(parameters, context)?;
+                self.apply_imports(context, passed)?;
+            }
+            Operation::CallTemplate { template, parameters, tail } => {
+                let passed = self.passed_parameters(parameters, context)?;
+                if *tail {
+                    return Ok(Flow::TailCall { template: *template, passed });
+                }
+                self.invoke(*template, context, passed, self.rule)?;
+            }
+            Operation::Variable { slot, value } => {
+                let value = self.binding(value, context)?;
+                self.set_local(*slot, value)?;
+            }
+            Operation::Param { slot, name, value } => {
+                let given =
+                    self.passed.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone());
+                let value = match given {
+                    Some(value) => value,
+                    None => self.binding(value, context)?,
+                };
+                self.set_local(*slot, value)?;
+            }
+            Operation::Element { name, namespace, scope, sets, body } => {
+                return self.computed_element(name, namespace.as_ref(), scope, sets, body, context);
+            }
+            Operation::Attribute { name, namespace, scope, body } => {
+                self.computed_attribute(name, namespace.as_ref(), scope, body, context)?;
+            }
+            Operation::Comment(body) => {
+                let mut text = self.text_of(body, context)?;
+                while text.contains("--") {
+                    text = text.replace("--", "- -");
+                }
+                if text.ends_with('-') {
+                    text.push(' ');
+                }
+                self.writer.comment(&text, &mut self.names)?;
+            }
+            Operation::ProcessingInstruction { name, body } => {
+                let name = self.avt(name, context)?;
+                let text = self.text_of(body, context)?.replace("?>", "? >");
+                let name = name.trim();
+                if is_ncname(name) && !name.eq_ignore_ascii_case("xml") {
+                    let content = text.trim_start_matches([' ', '\t', '\n', '\r']);
+                    self.writer.instruction(name, content, &mut self.names)?;
+                }
+            }
+            Operation::Copy { sets, body } => return self.copy(sets, body, context),
+            Operation::CopyOf(select) => {
+                let object = self.eval(select, context)?;
+                self.copy_of(object)?;
+            }
+            Operation::Number(number) => {
+                let text = self.numbered(number, context)?;
+                self.write(&text, false)?;
+            }
+            Operation::Message { body, terminate } => {
+                let fragment = self.fragment(body, context)?;
+                let text = super::copy::fragment_text(&fragment, self.world.limits)?;
+                self.message(text, instruction.module, instruction.line, *terminate)?;
+            }
+            Operation::Unknown { name, fallback } => match fallback {
+                Some(body) => return self.nested(body, context),
+                None => {
+                    return Err(run_error(format!(
+                        "the instruction `{name}` is not known and has no fallback"
+                    )));
+                }
+            },
+            Operation::FunctionResult(value) => return Ok(Flow::Result(self.binding(value, context)?)),
+        }
+        Ok(Flow::Next)
+    }
+
+    fn children(&mut self, node: NodeId) -> Res<NodeSet> {
+        if node.sub() != 0 {
+            return Ok(NodeSet::empty());
+        }
+        let tree = &self.world.trees.get(node.document()).tree;
+        let mut children = Vec::new();
+        let mut child = tree.first_child(node.index());
+        while let Some(at) = child {
+            children.push(NodeId::new(node.document(), at));
+            child = tree.next_sibling(at);
+        }
+        self.budget.spend(children.len() as u64)?;
+        Ok(NodeSet::sorted(children))
+    }
+
+    pub(super) fn passed_parameters(
+        &mut self,
+        parameters: &'t [Parameter],
+        context: &Context,
+    ) -> Res<Passed<'t>> {
+        if parameters.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut passed = Vec::with_capacity(parameters.len());
+        for parameter in parameters {
+            let value = match &parameter.value {
+                Binding::Expr(expr) => self.eval(expr, context)?,
+                other => self.binding(other, context)?,
+            };
+            let value = match value {
+                Object::Text(text) => Object::Text(text.shared()),
+                other => other,
+            };
+            passed.push((parameter.name, value));
+        }
+        Ok(passed)
+    }
+
+    /// The value of an attribute value template.
+    pub(super) fn avt(&mut self, avt: &Avt, context: &Context) -> Res<Text<'t>> {
+        match avt {
+            Avt::Constant(text) => Ok(Text::Shared(Arc::clone(text))),
+            Avt::Parts(parts) => {
+                if let [AvtPart::Expr(expr)] = parts.as_slice() {
+                    return self.string(expr, context);
+                }
+                let mut joined = String::new();
+                for part in parts {
+                    match part {
+                        AvtPart::Text(text) => joined.push_str(text),
+                        AvtPart::Expr(expr) => joined.push_str(&self.string(expr, context)?),
+                    }
+                }
+                self.budget.spend_bytes(joined.len())?;
+                Ok(Text::Owned(joined))
+            }
+        }
+    }
+
+    fn literal_element(&mut self, element: &'t LiteralElement, context: &Context) -> Res<Flow<'t>> {
+        self.writer.start_element(element.name.clone(), &mut self.names)?;
+        for (prefix, uri) in &element.namespaces {
+            self.writer.namespace(prefix, uri);
+        }
+        if !element.sets.is_empty() {
+            self.use_sets(&element.sets, context)?;
+        }
+        for (name, value) in &element.attributes {
+            let value = self.avt(value, context)?.into_string();
+            self.writer.attribute(name.clone(), value);
+        }
+        let flow = self.nested(&element.body, context)?;
+        self.writer.end_element(&mut self.names)?;
+        Ok(flow)
+    }
+
+    fn computed_element(
+        &mut self,
+        name: &Avt,
+        namespace: Option<&Avt>,
+        scope: &StaticScope,
+        sets: &'t [u32],
+        body: &'t [Instruction],
+        context: &Context,
+    ) -> Res<Flow<'t>> {
+        let qualified = self.avt(name, context)?;
+        let namespace = match namespace {
+            Some(namespace) => Some(self.avt(namespace, context)?),
+            None => None,
+        };
+        let qualified = qualified.trim();
+        if !is_qname(qualified) {
+            // The Recommendation lets us go on without the element.
+            self.writer.flush(&mut self.names)?;
+            return self.nested(body, context);
+        }
+        let Some(out) = computed_name(qualified, namespace.as_deref(), scope, true) else {
+            return Err(run_error(format!("the prefix of the element `{qualified}` is not declared")));
+        };
+        self.writer.start_element(out, &mut self.names)?;
+        if !sets.is_empty() {
+            self.use_sets(sets, context)?;
+        }
+        let flow = self.nested(body, context)?;
+        self.writer.end_element(&mut self.names)?;
+        Ok(flow)
+    }
+
+    fn computed_attribute(
+        &mut self,
+        name: &Avt,
+        namespace: Option<&Avt>,
+        scope: &StaticScope,
+        body: &'t crate::compile::program::Body,
+        context: &Context,
+    ) -> Res<()> {
+        let qualified = self.avt(name, context)?;
+        let namespace = match namespace {
+            Some(namespace) => Some(self.avt(namespace, context)?),
+            None => None,
+        };
+        let value = self.text_of(body, context)?;
+        let qualified = qualified.trim();
+        if !is_qname(qualified) || (qualified == "xmlns" && namespace.is_none()) {
+            return Ok(());
+        }
+        if let Some(mut out) = computed_name(qualified, namespace.as_deref(), scope, false) {
+            if &*out.prefix == "xmlns" {
+                out.prefix = Arc::from("");
+            }
+            // Without an element to take it, the attribute is left out, as the Recommendation allows.
+            self.writer.attribute(out, value);
+            self.budget.spend(self.writer.attribute_count() as u64 / 2)?;
+        }
+        Ok(())
+    }
+}
+
+/// The name of an element or attribute that is computed; `None` where its prefix is not declared.
+fn computed_name(
+    qualified: &str,
+    namespace: Option<&str>,
+    scope: &StaticScope,
+    element: bool,
+) -> Option<OutName> {
+    let (prefix, local) = qualified.split_once(':').unwrap_or(("", qualified));
+    let namespace: Arc<str> = match namespace {
+        Some(namespace) => Arc::from(namespace),
+        None if prefix == "xml" => Arc::from(XML_NAMESPACE),
+        None if prefix.is_empty() => Arc::from(if element { scope.default_namespace() } else { "" }),
+        None => scope.expand(qualified, "")?.0,
+    };
+    let prefix: Arc<str> = if namespace.is_empty() || (prefix == "xmlns" && element) {
+        Arc::from("")
+    } else {
+        Arc::from(prefix)
+    };
+    Some(OutName { prefix, local: Arc::from(local), namespace, name: NONE })
+}

@@ -1,0 +1,125 @@
+//! `key()`: an index per key and document, built when first asked for.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::Machine;
+use crate::error::{Res, run_error};
+use crate::tree::{NodeId, NodeKind};
+use crate::xpath::ast::{Expr, NodeTest, StaticScope};
+use crate::xpath::eval::Context;
+use crate::xpath::value::{NodeSet, Object, Text};
+
+/// The nodes of one document by the values of one key.
+pub(crate) type KeyIndex<'t> = HashMap<Cow<'t, str>, Vec<NodeId>>;
+
+impl<'t> Machine<'t> {
+    pub(super) fn key(
+        &mut self,
+        name: &Expr,
+        value: &Expr,
+        scope: &StaticScope,
+        context: &Context,
+    ) -> Res<NodeSet> {
+        let name = self.string(name, context)?;
+        let expanded = scope.expand(&name, "");
+        let number = expanded.and_then(|(namespace, local)| {
+            self.world.program.keys.iter().position(|key| *key.local == *local && key.namespace == namespace)
+        });
+        // A key that is not declared has no members.
+        let Some(number) = number else { return Ok(NodeSet::empty()) };
+        let value = self.eval(value, context)?;
+        let index = self.key_index(number as u32, context.node.document())?;
+        let Object::Nodes(nodes) = value else {
+            let value = self.to_text(value);
+            return Ok(index
+                .get(&*value)
+                .map_or_else(NodeSet::empty, |found| NodeSet::sorted(found.clone())));
+        };
+        let mut all = Vec::new();
+        for node in &*nodes {
+            if let Some(found) = index.get(&*self.string_of(*node)) {
+                all.extend_from_slice(found);
+            }
+        }
+        self.budget.spend((nodes.len() + all.len()) as u64)?;
+        Ok(NodeSet::unsorted(all))
+    }
+
+    fn key_index(&mut self, key: u32, document: u32) -> Res<Arc<KeyIndex<'t>>> {
+        match self.key_indexes.get(&(key, document)) {
+            Some(Some(index)) => return Ok(Arc::clone(index)),
+            Some(None) => {
+                let key = &self.world.program.keys[key as usize];
+                return Err(run_error(format!("the key `{}` depends on itself", key.local)));
+            }
+            None => {}
+        }
+        self.key_indexes.insert((key, document), None);
+        let world = self.world;
+        let tree = &world.trees.get(document).tree;
+        let definition = &world.program.keys[key as usize];
+        let mut index: KeyIndex<'t> = HashMap::new();
+        for definition in &definition.definitions {
+            // Most keys ask for a name: only nodes of that name are looked at.
+            let named: Option<Vec<u32>> = match definition.patterns.as_slice() {
+                [pattern] => match pattern.last() {
+                    Some((crate::xpath::ast::Axis::Child, NodeTest::Name(name))) => {
+                        Some(tree.by_name(self.tree_name(name, document)).to_vec())
+                    }
+                    _ => None,
+                },
+                _ => None,
+            };
+            let count = tree.nodes.len() as u32;
+            let mut visit = |machine: &mut Self, at: u32| -> Res<()> {
+                let node = NodeId::new(document, at);
+                machine.budget.spend(1)?;
+                if !machine.matches_any(&definition.patterns, node)? {
+                    return Ok(());
+                }
+                let mut add = |machine: &mut Self, value: Text<'t>| -> Res<()> {
+                    machine.budget.hold(48 + value.len())?;
+                    let value = match value {
+                        Text::Borrowed(text) => Cow::Borrowed(text),
+                        other => Cow::Owned(other.into_string()),
+                    };
+                    let nodes = index.entry(value).or_default();
+                    if nodes.last() != Some(&node) {
+                        nodes.push(node);
+                    }
+                    Ok(())
+                };
+                match machine.eval(&definition.value, &Context::at(node))? {
+                    Object::Nodes(nodes) => {
+                        for value in &*nodes {
+                            let value = machine.string_of(*value);
+                            add(machine, value)?;
+                        }
+                    }
+                    other => {
+                        let value = machine.to_text(other);
+                        add(machine, value)?;
+                    }
+                }
+                Ok(())
+            };
+            let done = match named {
+                Some(named) => named.into_iter().try_for_each(|at| visit(self, at)),
+                None => (0..count)
+                    .filter(|at| tree.node(*at).kind != NodeKind::Namespace)
+                    .try_for_each(|at| visit(self, at)),
+            };
+            done.map_err(|error| self.located(error, definition.module, definition.line))?;
+        }
+        if definition.definitions.len() > 1 {
+            for nodes in index.values_mut() {
+                crate::xpath::value::sort(nodes);
+            }
+        }
+        let index = Arc::new(index);
+        self.key_indexes.insert((key, document), Some(Arc::clone(&index)));
+        Ok(index)
+    }
+}

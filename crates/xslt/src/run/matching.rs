@@ -1,0 +1,216 @@
+//! Whether a node matches a pattern, and which template fits it best.
+
+use std::ops::{ControlFlow, Range};
+
+use super::Machine;
+use crate::error::Res;
+use crate::tree::{NodeId, NodeKind};
+use crate::xpath::ast::{Axis, Predicate};
+use crate::xpath::axes::{TreeTest, walk};
+use crate::xpath::eval::Context;
+use crate::xpath::pattern::{Head, Pattern, PatternStep};
+
+impl<'t> Machine<'t> {
+    /// The template of the best rule for a node; with `precedences`, only of rules of these import precedences.
+    pub(super) fn find_rule(
+        &mut self,
+        node: NodeId,
+        mode: u32,
+        precedences: Option<Range<u32>>,
+    ) -> Res<Option<u32>> {
+        let world = self.world;
+        let rules = &world.program.modes[mode as usize];
+        let entry = world.trees.get(node.document());
+        let candidates = match self.kind(node) {
+            NodeKind::Root => &rules.roots,
+            NodeKind::Text => &rules.texts,
+            NodeKind::Comment => &rules.comments,
+            NodeKind::Instruction => &rules.instructions,
+            NodeKind::Namespace => return Ok(None),
+            kind => {
+                let name = entry.sheet_name(entry.tree.node(node.index()).name);
+                let (named, others) = if kind == NodeKind::Element {
+                    (&rules.by_element, &rules.other_elements)
+                } else {
+                    (&rules.by_attribute, &rules.other_attributes)
+                };
+                named.get(&name).unwrap_or(others)
+            }
+        };
+        for number in candidates {
+            let rule = &rules.rules[*number as usize];
+            if precedences.as_ref().is_some_and(|allowed| !allowed.contains(&rule.precedence)) {
+                continue;
+            }
+            if self.matches(&rule.pattern, node)? {
+                return Ok(Some(rule.template));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether a node matches one of several patterns.
+    pub(crate) fn matches_any(&mut self, patterns: &[Pattern], node: NodeId) -> Res<bool> {
+        for pattern in patterns {
+            if self.matches(pattern, node)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether a node matches a pattern.
+    ///
+    /// The steps between two `//` must match a row of ancestors. The last row starts at the node itself; the others are
+    /// looked for upwards, and the nearest place is as good as any further one.
+    pub(crate) fn matches(&mut self, pattern: &Pattern, node: NodeId) -> Res<bool> {
+        if node.sub() != 0 {
+            return Ok(false);
+        }
+        let steps = pattern.steps.as_slice();
+        if steps.is_empty() {
+            return match &pattern.head {
+                Head::Root => Ok(node.index() == 0),
+                Head::Nodes(expr) => Ok(self.nodes(expr, &Context::at(node))?.contains(&node)),
+                Head::Anywhere => Ok(false),
+            };
+        }
+        let mut last = steps.len();
+        let mut at = node;
+        let mut fixed = true;
+        loop {
+            let first = steps[..last].iter().rposition(|step| step.any_ancestor).unwrap_or(0);
+            let top = loop {
+                if let Some(top) = self.matches_row(&steps[first..last], at)?
+                    && (first > 0 || self.head_fits(pattern, top, node)?)
+                {
+                    break top;
+                }
+                match self.parent(at) {
+                    Some(parent) if !fixed => at = parent,
+                    _ => return Ok(false),
+                }
+            };
+            if first == 0 {
+                return Ok(true);
+            }
+            match self.parent(top) {
+                Some(parent) => at = parent,
+                None => return Ok(false),
+            }
+            last = first;
+            fixed = false;
+        }
+    }
+
+    /// Whether what stands before the first step allows it to match at `top`.
+    fn head_fits(&mut self, pattern: &Pattern, top: NodeId, node: NodeId) -> Res<bool> {
+        let any_ancestor = pattern.steps[0].any_ancestor;
+        match &pattern.head {
+            Head::Anywhere => Ok(true),
+            Head::Root => Ok(any_ancestor || self.parent(top).is_some_and(|parent| parent.index() == 0)),
+            Head::Nodes(expr) => {
+                let nodes = self.nodes(expr, &Context::at(node))?;
+                let mut above = self.parent(top);
+                while let Some(at) = above {
+                    if nodes.contains(&at) {
+                        return Ok(true);
+                    }
+                    above = if any_ancestor { self.parent(at) } else { None };
+                }
+                Ok(false)
+            }
+        }
+    }
+
+    /// Matches steps that are parents of each other, the last at `node`; gives the node of the first.
+    fn matches_row(&mut self, steps: &[PatternStep], node: NodeId) -> Res<Option<NodeId>> {
+        let mut at = node;
+        for (number, step) in steps.iter().enumerate().rev() {
+            self.budget.spend(1)?;
+            if !self.matches_step(step, at)? {
+                return Ok(None);
+            }
+            if number > 0 {
+                match self.parent(at) {
+                    Some(parent) => at = parent,
+                    None => return Ok(None),
+                }
+            }
+        }
+        Ok(Some(at))
+    }
+
+    pub(crate) fn parent(&self, node: NodeId) -> Option<NodeId> {
+        if node.sub() != 0 {
+            return Some(NodeId::new(node.document(), node.index()));
+        }
+        if node.index() == 0 {
+            return None;
+        }
+        let tree = &self.world.trees.get(node.document()).tree;
+        Some(NodeId::new(node.document(), tree.node(node.index()).parent))
+    }
+
+    fn matches_step(&mut self, step: &PatternStep, node: NodeId) -> Res<bool> {
+        let document = node.document();
+        let tree = &self.world.trees.get(document).tree;
+        let kind = tree.node(node.index()).kind;
+        let right_kind = match step.axis {
+            Axis::Attribute => kind == NodeKind::Attribute,
+            _ => !matches!(kind, NodeKind::Attribute | NodeKind::Root),
+        };
+        if !right_kind {
+            return Ok(false);
+        }
+        let test = TreeTest::new(&step.test, step.axis, tree, |name| self.tree_name(name, document));
+        if !test.passes(tree, node.index()) {
+            return Ok(false);
+        }
+        let Some((first, rest)) = step.predicates.split_first() else { return Ok(true) };
+        // Conditions alone need no siblings.
+        if step.predicates.iter().all(|predicate| matches!(predicate, Predicate::Condition(_))) {
+            for predicate in &step.predicates {
+                if let Predicate::Condition(expr) = predicate
+                    && !self.boolean(expr, &Context::at(node))?
+                {
+                    return Ok(false);
+                }
+            }
+            return Ok(true);
+        }
+        if rest.is_empty() && step.axis == Axis::Child {
+            match first {
+                Predicate::Position(position) => {
+                    let mut before = 0;
+                    let looked = walk(tree, node.index(), false, Axis::PrecedingSibling, test, &mut |_| {
+                        before += 1;
+                        if before >= *position { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+                    });
+                    self.budget.spend(looked as u64)?;
+                    return Ok(before + 1 == *position);
+                }
+                Predicate::Last => {
+                    let mut another = false;
+                    let looked = walk(tree, node.index(), false, Axis::FollowingSibling, test, &mut |_| {
+                        another = true;
+                        ControlFlow::Break(())
+                    });
+                    self.budget.spend(looked as u64)?;
+                    return Ok(!another);
+                }
+                _ => {}
+            }
+        }
+        let parent = tree.node(node.index()).parent;
+        let mut siblings = Vec::new();
+        let looked = walk(tree, parent, false, step.axis, test, &mut |at| {
+            siblings.push(NodeId::new(document, at));
+            ControlFlow::Continue(())
+        });
+        self.budget.spend(looked as u64)?;
+        let context = Context::at(node);
+        self.filter(&mut siblings, &step.predicates, &context)?;
+        Ok(siblings.contains(&node))
+    }
+}

@@ -1,0 +1,715 @@
+//! A namespace-aware, non-validating XML 1.0 parser that fills the engine's own tree.
+//!
+//! In: bytes in any encoding the Encoding Standard knows. Out: a [`Tree`], or an error with address and line. The
+//! internal subset of the document type declaration is read for what changes the tree: entities, default attributes,
+//! attribute types ID, unparsed entities. Nothing outside of the document is ever read. Start at [`parse`].
+
+pub(crate) mod characters;
+mod decode;
+mod dtd;
+mod html_entities;
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use characters::{is_name, is_ncname, name_length, parse_character_reference};
+pub(crate) use decode::decode;
+use dtd::{Dtd, EntityValue};
+
+use crate::error::{ErrorKind, Limit, Res, XsltError, limit_error};
+use crate::limits::Limits;
+use crate::tree::{Atom, EMPTY, NAMESPACES_MAX, NONE, NameId, Tree, TreeBuilder, XML_NAMESPACE, is_space};
+
+const XMLNS_NAMESPACE: &str = "http://www.w3.org/2000/xmlns/";
+/// Entities inside of entities.
+const ENTITY_DEPTH_MAX: u32 = 40;
+
+/// Parses a document.
+pub(crate) fn parse(bytes: &[u8], uri: &str, limits: &Limits) -> Res<Tree> {
+    if bytes.len() > limits.input_bytes_max {
+        return Err(limit_error(
+            Limit::InputBytes,
+            format!(
+                "<{uri}> has {} bytes, more than {} (limit input_bytes_max)",
+                bytes.len(),
+                limits.input_bytes_max
+            ),
+        ));
+    }
+    let text = decode(bytes).map_err(|error| error.at(uri, 0))?;
+    let text = if memchr::memchr(b'\r', text.as_bytes()).is_some() {
+        Cow::Owned(text.replace("\r\n", "\n").replace('\r', "\n"))
+    } else {
+        text
+    };
+    let mut parser = Parser::new(uri, limits);
+    parser.builder.reserve(text.len());
+    let mut cursor = Cursor { text: &text, at: 0, line: 1, line_at: 0, counts: true };
+    match parser.document(&mut cursor) {
+        Ok(()) => Ok(parser.builder.into_tree()),
+        Err(mut error) => {
+            if error.line.is_none() && matches!(error.kind, ErrorKind::Xml) {
+                error.line = Some(cursor.line());
+            }
+            if error.stylesheet.is_none() {
+                error.stylesheet = Some(uri.to_owned());
+            }
+            Err(error)
+        }
+    }
+}
+
+fn malformed(message: impl Into<String>) -> Box<XsltError> {
+    XsltError::new(ErrorKind::Xml, message)
+}
+
+/// A place in a text.
+pub(crate) struct Cursor<'i> {
+    text: &'i str,
+    at: usize,
+    line: u32,
+    line_at: usize,
+    /// Whether lines are counted; they are not inside of entities.
+    counts: bool,
+}
+
+impl<'i> Cursor<'i> {
+    fn entity(text: &'i str, line: u32) -> Self {
+        Self { text, at: 0, line, line_at: 0, counts: false }
+    }
+
+    fn rest(&self) -> &'i str {
+        &self.text[self.at..]
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    /// The line the cursor is on; counted from where it was last asked for.
+    fn line(&mut self) -> u32 {
+        if self.counts && self.at > self.line_at {
+            let passed = &self.text.as_bytes()[self.line_at..self.at];
+            self.line += memchr::memchr_iter(b'\n', passed).count() as u32;
+            self.line_at = self.at;
+        }
+        self.line
+    }
+
+    fn eat(&mut self, expected: &str) -> bool {
+        let found = self.rest().starts_with(expected);
+        if found {
+            self.at += expected.len();
+        }
+        found
+    }
+
+    fn expect(&mut self, expected: &str, what: &str) -> Res<()> {
+        if self.eat(expected) { Ok(()) } else { Err(malformed(format!("`{expected}` is missing {what}"))) }
+    }
+
+    fn skip_space(&mut self) -> bool {
+        let start = self.at;
+        while self.peek().is_some_and(is_space) {
+            self.at += 1;
+        }
+        self.at > start
+    }
+
+    fn require_space(&mut self, what: &str) -> Res<()> {
+        if self.skip_space() { Ok(()) } else { Err(malformed(format!("white space is missing {what}"))) }
+    }
+
+    /// Reads a name; colons belong to it.
+    fn name(&mut self, what: &str) -> Res<&'i str> {
+        let rest = self.rest();
+        let length = name_length(rest);
+        if length == 0 {
+            return Err(malformed(format!("a name is missing {what}")));
+        }
+        self.at += length;
+        Ok(&rest[..length])
+    }
+
+    /// Reads up to `end`, which is passed too.
+    fn until(&mut self, end: &str, what: &str) -> Res<&'i str> {
+        let rest = self.rest();
+        let Some(length) = memchr::memmem::find(rest.as_bytes(), end.as_bytes()) else {
+            return Err(malformed(format!("{what} is not closed by `{end}`")));
+        };
+        self.at += length + end.len();
+        Ok(&rest[..length])
+    }
+
+    /// Reads a quoted string.
+    fn quoted(&mut self, what: &str) -> Res<&'i str> {
+        match self.peek() {
+            Some(b'"') => {
+                self.at += 1;
+                self.until("\"", what)
+            }
+            Some(b'\'') => {
+                self.at += 1;
+                self.until("'", what)
+            }
+            _ => Err(malformed(format!("{what} is not quoted"))),
+        }
+    }
+}
+
+/// A name as written and what it was last resolved to; a name is seldom resolved twice in a row.
+#[derive(Clone)]
+struct RawName {
+    raw: String,
+    prefix: u16,
+    prefix_length: usize,
+    local: Atom,
+    namespace: Atom,
+    name: NameId,
+}
+
+struct RawAttribute<'i> {
+    raw: &'i str,
+    value: Cow<'i, str>,
+}
+
+const CACHE: usize = 256;
+
+struct Parser<'l> {
+    builder: TreeBuilder,
+    limits: &'l Limits,
+    dtd: Dtd,
+    /// Namespaces in scope, the innermost last.
+    scope: Vec<(u16, Atom)>,
+    cache: Vec<RawName>,
+    entity_bytes: usize,
+    base: String,
+}
+
+impl<'l> Parser<'l> {
+    fn new(uri: &str, limits: &'l Limits) -> Self {
+        let unknown = RawName {
+            raw: String::new(),
+            prefix: 0,
+            prefix_length: 0,
+            local: EMPTY,
+            namespace: NONE,
+            name: NONE,
+        };
+        Self {
+            builder: TreeBuilder::new(uri, limits.nodes_max),
+            limits,
+            dtd: Dtd::default(),
+            scope: Vec::new(),
+            cache: vec![unknown; CACHE],
+            entity_bytes: 0,
+            base: uri.to_owned(),
+        }
+    }
+
+    fn document(&mut self, cursor: &mut Cursor<'_>) -> Res<()> {
+        if let Some((at, character)) = characters::first_forbidden(cursor.text) {
+            cursor.at = at;
+            return Err(malformed(format!("the character U+{:04X} is not allowed in XML", character as u32)));
+        }
+        if cursor.rest().starts_with("<?xml")
+            && cursor.rest()[5..].starts_with(|c: char| c.is_ascii_whitespace())
+        {
+            cursor.at += 5;
+            self.declaration(cursor)?;
+        }
+        let mut seen_doctype = false;
+        let mut seen_element = false;
+        loop {
+            cursor.skip_space();
+            if cursor.at == cursor.text.len() {
+                break;
+            }
+            if cursor.eat("<!--") {
+                self.comment(cursor)?;
+            } else if cursor.eat("<?") {
+                self.instruction(cursor)?;
+            } else if cursor.rest().starts_with("<!DOCTYPE") && !seen_doctype && !seen_element {
+                cursor.at += "<!DOCTYPE".len();
+                self.doctype(cursor)?;
+                seen_doctype = true;
+            } else if cursor.peek() == Some(b'<') && !seen_element {
+                seen_element = true;
+                self.content(cursor, true, 0)?;
+            } else if seen_element {
+                return Err(malformed("there is something after the end of the document element"));
+            } else {
+                return Err(malformed("the document does not start with an element"));
+            }
+        }
+        if seen_element { Ok(()) } else { Err(malformed("the document has no element")) }
+    }
+
+    /// `<?xml version="1.0" …?>`, after `<?xml`.
+    fn declaration(&mut self, cursor: &mut Cursor<'_>) -> Res<()> {
+        let mut position = 0;
+        loop {
+            let spaced = cursor.skip_space();
+            if cursor.eat("?>") {
+                break;
+            }
+            let name = cursor.name("in the XML declaration")?;
+            cursor.skip_space();
+            cursor.expect("=", "in the XML declaration")?;
+            cursor.skip_space();
+            let value = cursor.quoted("a value in the XML declaration")?;
+            let place = match name {
+                "version" => 1,
+                "encoding" => 2,
+                "standalone" => 3,
+                _ => 0,
+            };
+            let valid = match name {
+                "version" => value.starts_with("1.") && value.len() > 2,
+                "encoding" => value.starts_with(|c: char| c.is_ascii_alphabetic()),
+                _ => value == "yes" || value == "no",
+            };
+            if place <= position || !spaced || !valid || (position == 0 && place != 1) {
+                return Err(malformed("the XML declaration is wrong"));
+            }
+            if name == "standalone" && value == "yes" {
+                self.dtd.standalone = true;
+            }
+            position = place;
+        }
+        if position == 0 {
+            return Err(malformed("the XML declaration has no version"));
+        }
+        Ok(())
+    }
+
+    fn comment(&mut self, cursor: &mut Cursor<'_>) -> Res<()> {
+        self.builder.set_line(cursor.line());
+        let text = cursor.until("--", "a comment")?;
+        cursor.expect(">", "after `--` in a comment")?;
+        self.builder.comment(text)?;
+        Ok(())
+    }
+
+    fn instruction(&mut self, cursor: &mut Cursor<'_>) -> Res<()> {
+        self.builder.set_line(cursor.line());
+        let (target, content) = instruction(cursor)?;
+        self.builder.processing_instruction(target, content)?;
+        Ok(())
+    }
+
+    fn doctype(&mut self, cursor: &mut Cursor<'_>) -> Res<()> {
+        let base = self.base.clone();
+        let dtd = &mut self.dtd;
+        dtd.doctype(cursor, &base, self.limits, &mut self.builder.unparsed_entities)
+    }
+
+    /// Reads content: of one element if `single` (with its tags), else of an entity until its end.
+    fn content(&mut self, cursor: &mut Cursor<'_>, single: bool, entity_depth: u32) -> Res<()> {
+        let mut open: Vec<&str> = Vec::new();
+        // How many namespaces were in scope before each open element.
+        let mut marks: Vec<usize> = Vec::new();
+        let mut attributes: Vec<RawAttribute<'_>> = Vec::new();
+        loop {
+            let rest = cursor.rest();
+            let run = memchr::memchr2(b'<', b'&', rest.as_bytes()).unwrap_or(rest.len());
+            if run > 0 {
+                let text = &rest[..run];
+                if memchr::memmem::find(text.as_bytes(), b"]]>").is_some() {
+                    return Err(malformed("`]]>` must not be in text"));
+                }
+                self.builder.set_line(cursor.line());
+                cursor.at += run;
+                self.builder.add_text(text)?;
+            }
+            let Some(first) = cursor.peek() else {
+                return match open.last() {
+                    Some(name) => Err(malformed(format!("the element `{name}` is not closed"))),
+                    None if single => Err(malformed("the document element is missing")),
+                    None => Ok(()),
+                };
+            };
+            if first == b'&' {
+                self.reference(cursor, entity_depth)?;
+                continue;
+            }
+            match cursor.text.as_bytes().get(cursor.at + 1) {
+                Some(b'/') => {
+                    cursor.at += 2;
+                    let name = cursor.name("in an end tag")?;
+                    cursor.skip_space();
+                    cursor.expect(">", "in an end tag")?;
+                    match open.pop() {
+                        Some(expected) if expected == name => {
+                            self.builder.end_element();
+                            self.scope.truncate(marks.pop().unwrap_or(0));
+                        }
+                        Some(expected) => {
+                            return Err(malformed(format!("`</{name}>` closes the element `{expected}`")));
+                        }
+                        None => return Err(malformed(format!("`</{name}>` closes no element"))),
+                    }
+                    if single && open.is_empty() {
+                        return Ok(());
+                    }
+                }
+                Some(b'!') => {
+                    if cursor.eat("<!--") {
+                        self.comment(cursor)?;
+                    } else if cursor.eat("<![CDATA[") {
+                        self.builder.set_line(cursor.line());
+                        let text = cursor.until("]]>", "a CDATA section")?;
+                        self.builder.add_text(text)?;
+                    } else {
+                        return Err(malformed("`<!` starts neither a comment nor a CDATA section"));
+                    }
+                }
+                Some(b'?') => {
+                    cursor.at += 2;
+                    self.instruction(cursor)?;
+                }
+                _ => {
+                    let mark = self.scope.len();
+                    let line = cursor.line();
+                    cursor.at += 1;
+                    let name = cursor.name("after `<`")?;
+                    let empty = self.start_tag(cursor, name, &mut attributes, line)?;
+                    if empty {
+                        self.builder.end_element();
+                        self.scope.truncate(mark);
+                        if single && open.is_empty() {
+                            return Ok(());
+                        }
+                    } else {
+                        open.push(name);
+                        marks.push(mark);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Reads the attributes of a start tag and opens the element. Says whether it was empty.
+    fn start_tag<'i>(
+        &mut self,
+        cursor: &mut Cursor<'i>,
+        element: &'i str,
+        attributes: &mut Vec<RawAttribute<'i>>,
+        line: u32,
+    ) -> Res<bool> {
+        attributes.clear();
+        let empty = loop {
+            let spaced = cursor.skip_space();
+            match cursor.peek() {
+                Some(b'>') => {
+                    cursor.at += 1;
+                    break false;
+                }
+                Some(b'/') => {
+                    cursor.at += 1;
+                    cursor.expect(">", "after `/` in a tag")?;
+                    break true;
+                }
+                None => return Err(malformed(format!("the tag of `{element}` is not closed"))),
+                Some(_) if !spaced => {
+                    return Err(malformed(format!("white space is missing in the tag of `{element}`")));
+                }
+                Some(_) => {}
+            }
+            let raw = cursor.name("in a tag")?;
+            cursor.skip_space();
+            if !cursor.eat("=") {
+                return Err(malformed(format!("`=` is missing after the attribute `{raw}`")));
+            }
+            cursor.skip_space();
+            let Some(quote @ (b'"' | b'\'')) = cursor.peek() else {
+                return Err(malformed(format!("the value of the attribute `{raw}` is not quoted")));
+            };
+            cursor.at += 1;
+            let rest = cursor.rest();
+            let Some(length) = memchr::memchr(quote, rest.as_bytes()) else {
+                return Err(malformed(format!("the value of the attribute `{raw}` is not closed")));
+            };
+            let literal = &rest[..length];
+            let value = self.attribute_value(literal, 0)?;
+            cursor.at += length + 1;
+            attributes.push(RawAttribute { raw, value });
+        };
+        if self.dtd.has_attributes() {
+            self.dtd.normalise(element, attributes);
+            let defaults = self.dtd.defaults(element, attributes);
+            if !defaults.is_empty() {
+                let specified = attributes
+                    .drain(..)
+                    .map(|attribute| RawAttribute { raw: attribute.raw, value: attribute.value });
+                let defaulted = defaults.iter().map(|(name, value)| RawAttribute {
+                    raw: name.as_str(),
+                    value: Cow::Borrowed(value.as_str()),
+                });
+                let all: Vec<RawAttribute<'_>> = specified.chain(defaulted).collect();
+                self.open(element, &all, line)?;
+                return Ok(empty);
+            }
+        }
+        self.open(element, attributes, line)?;
+        Ok(empty)
+    }
+
+    /// Declares namespaces, resolves names and adds the element and its attributes to the tree.
+    fn open(&mut self, element: &str, attributes: &[RawAttribute<'_>], line: u32) -> Res<()> {
+        let mark = self.scope.len();
+        for attribute in attributes {
+            let prefix = match attribute.raw.strip_prefix("xmlns") {
+                Some("") => "",
+                Some(rest) if rest.starts_with(':') => &rest[1..],
+                _ => continue,
+            };
+            let uri: &str = &attribute.value;
+            if attribute.raw.len() > 5 && !is_ncname(prefix) {
+                return Err(malformed(format!("`{}` is no namespace declaration", attribute.raw)));
+            }
+            if prefix == "xmlns" || uri == XMLNS_NAMESPACE || ((prefix == "xml") != (uri == XML_NAMESPACE)) {
+                return Err(malformed(format!("`{}=\"{uri}\"` must not be declared", attribute.raw)));
+            }
+            if !prefix.is_empty() && uri.is_empty() {
+                return Err(malformed(format!("the prefix `{prefix}` is declared as nothing")));
+            }
+            if prefix == "xml" {
+                continue;
+            }
+            let (prefix, uri) = (self.builder.prefix(prefix)?, self.builder.atom(uri));
+            if self.scope[mark..].iter().any(|(known, _)| *known == prefix) {
+                return Err(malformed(format!("`{}` is there twice", attribute.raw)));
+            }
+            if self.scope.len() >= NAMESPACES_MAX {
+                return Err(limit_error(
+                    Limit::Nodes,
+                    format!("an element has more than {NAMESPACES_MAX} namespaces in scope"),
+                ));
+            }
+            self.scope.push((prefix, uri));
+        }
+        let (prefix, name) = self.resolve(element, true)?;
+        self.builder.set_line(line);
+        self.builder.start(prefix, name)?;
+        for at in mark..self.scope.len() {
+            let (prefix, uri) = self.scope[at];
+            self.builder.declare(prefix, uri)?;
+        }
+        let first = self.builder.len();
+        let mut seen: HashSet<NameId> = HashSet::new();
+        let mut few: [NameId; 8] = [NONE; 8];
+        for attribute in attributes {
+            if attribute.raw == "xmlns" || attribute.raw.starts_with("xmlns:") {
+                continue;
+            }
+            let (prefix, name) = self.resolve(attribute.raw, false)?;
+            let number = self.builder.len() - first;
+            let twice = if number < few.len() {
+                let twice = few[..number].contains(&name);
+                few[number] = name;
+                twice
+            } else {
+                if number == few.len() {
+                    seen.extend(few);
+                }
+                !seen.insert(name)
+            };
+            if twice {
+                return Err(malformed(format!("the attribute `{}` is there twice", attribute.raw)));
+            }
+            if attribute.raw == "xml:base" {
+                self.builder.set_has_bases();
+            }
+            self.builder.add_attribute(prefix, name, &attribute.value)?;
+            if attribute.raw == "xml:id" || self.dtd.is_id(element, attribute.raw) {
+                self.builder.set_id(attribute.value.trim_matches(' '));
+            }
+        }
+        Ok(())
+    }
+
+    /// Prefix and expanded name of a name as written.
+    fn resolve(&mut self, raw: &str, element: bool) -> Res<(u16, NameId)> {
+        let bytes = raw.as_bytes();
+        let slot = bytes
+            .iter()
+            .take(12)
+            .fold(bytes.len() * 31, |hash, byte| hash.wrapping_mul(33).wrapping_add(usize::from(*byte)))
+            + bytes.last().map_or(0, |last| usize::from(*last) * 7);
+        let slot = slot % CACHE;
+        if self.cache[slot].raw != raw {
+            let (prefix, local) = match raw.split_once(':') {
+                Some((prefix, local)) => (prefix, local),
+                None => ("", raw),
+            };
+            if raw.contains(':') && !(is_ncname(prefix) && is_ncname(local)) {
+                return Err(malformed(format!("`{raw}` is not a name with a prefix")));
+            }
+            self.cache[slot] = RawName {
+                raw: raw.to_owned(),
+                prefix: self.builder.prefix(prefix)?,
+                prefix_length: prefix.len(),
+                local: self.builder.atom(local),
+                namespace: NONE,
+                name: NONE,
+            };
+        }
+        let prefix = self.cache[slot].prefix;
+        let namespace = if prefix == 0 && !element {
+            EMPTY
+        } else {
+            match self.scope.iter().rev().find(|(known, _)| *known == prefix) {
+                Some((_, uri)) => *uri,
+                None if prefix == 0 => EMPTY,
+                None if &raw[..self.cache[slot].prefix_length] == "xml" => self.builder.atom(XML_NAMESPACE),
+                None => {
+                    return Err(malformed(format!(
+                        "the prefix `{}` is not declared",
+                        &raw[..self.cache[slot].prefix_length]
+                    )));
+                }
+            }
+        };
+        let cached = &mut self.cache[slot];
+        if cached.namespace != namespace {
+            cached.namespace = namespace;
+            cached.name = self.builder.name_of_atoms(namespace, cached.local);
+        }
+        Ok((prefix, cached.name))
+    }
+
+    /// `&…;` in content.
+    fn reference(&mut self, cursor: &mut Cursor<'_>, entity_depth: u32) -> Res<()> {
+        self.builder.set_line(cursor.line());
+        cursor.at += 1;
+        let name = reference_name(cursor)?;
+        if let Some(character) = name.strip_prefix('#') {
+            let character = parse_character_reference(character)
+                .ok_or_else(|| malformed(format!("`&{name};` stands for no character")))?;
+            return self.builder.add_text(character.encode_utf8(&mut [0; 4]));
+        }
+        if let Some(text) = characters::predefined(name) {
+            return self.builder.add_text(text);
+        }
+        match self.dtd.entity(name)? {
+            Some(EntityValue::Text(text)) => {
+                self.spend_entity(&text)?;
+                if memchr::memchr2(b'<', b'&', text.as_bytes()).is_none() {
+                    return self.builder.add_text(&text);
+                }
+                if entity_depth >= ENTITY_DEPTH_MAX {
+                    return Err(malformed(format!(
+                        "the entity `{name}` contains itself, or others too deeply"
+                    )));
+                }
+                let mut inner = Cursor::entity(&text, cursor.line());
+                self.content(&mut inner, false, entity_depth + 1)
+            }
+            Some(EntityValue::Unread) | None => Ok(()),
+            Some(EntityValue::Unparsed) => {
+                Err(malformed(format!("the unparsed entity `{name}` must not be in content")))
+            }
+        }
+    }
+
+    fn spend_entity(&mut self, text: &str) -> Res<()> {
+        self.entity_bytes = self.entity_bytes.saturating_add(text.len().max(8));
+        if self.entity_bytes > self.limits.entity_bytes_max {
+            return Err(limit_error(
+                Limit::EntityBytes,
+                format!(
+                    "entities expand to more than {} bytes (limit entity_bytes_max)",
+                    self.limits.entity_bytes_max
+                ),
+            ));
+        }
+        Ok(())
+    }
+
+    /// The normalised value of an attribute.
+    fn attribute_value<'i>(&mut self, literal: &'i str, entity_depth: u32) -> Res<Cow<'i, str>> {
+        let plain = |byte: u8| !matches!(byte, b'<' | b'&' | b'\t' | b'\n' | b'\r');
+        if literal.bytes().all(plain) {
+            return Ok(Cow::Borrowed(literal));
+        }
+        let mut value = String::with_capacity(literal.len());
+        let mut cursor = Cursor::entity(literal, 0);
+        while let Some(byte) = cursor.peek() {
+            match byte {
+                b'<' => return Err(malformed("`<` must not be in an attribute")),
+                b'\t' | b'\n' | b'\r' => {
+                    value.push(' ');
+                    cursor.at += 1;
+                }
+                b'&' => {
+                    cursor.at += 1;
+                    let name = reference_name(&mut cursor)?;
+                    if let Some(character) = name.strip_prefix('#') {
+                        value.push(
+                            parse_character_reference(character)
+                                .ok_or_else(|| malformed(format!("`&{name};` stands for no character")))?,
+                        );
+                    } else if let Some(text) = characters::predefined(name) {
+                        value.push_str(text);
+                    } else {
+                        match self.dtd.entity(name)? {
+                            Some(EntityValue::Text(text)) => {
+                                self.spend_entity(&text)?;
+                                if entity_depth >= ENTITY_DEPTH_MAX {
+                                    return Err(malformed(format!("the entity `{name}` contains itself")));
+                                }
+                                value.push_str(&self.attribute_value(&text, entity_depth + 1)?);
+                            }
+                            Some(_) => {
+                                return Err(malformed(format!(
+                                    "the external entity `{name}` must not be in an attribute"
+                                )));
+                            }
+                            None => {}
+                        }
+                    }
+                }
+                _ => {
+                    let run =
+                        cursor.rest().bytes().position(|byte| !plain(byte)).unwrap_or(cursor.rest().len());
+                    value.push_str(&cursor.rest()[..run]);
+                    cursor.at += run;
+                }
+            }
+        }
+        Ok(Cow::Owned(value))
+    }
+}
+
+/// Reads a processing instruction, after `<?`.
+fn instruction<'i>(cursor: &mut Cursor<'i>) -> Res<(&'i str, &'i str)> {
+    let target = cursor.name("after `<?`")?;
+    if target.eq_ignore_ascii_case("xml") {
+        return Err(malformed("an XML declaration is only allowed at the very start"));
+    }
+    if !is_ncname(target) {
+        return Err(malformed(format!("the target `{target}` must not have a colon")));
+    }
+    if cursor.eat("?>") {
+        return Ok((target, ""));
+    }
+    cursor.require_space("after the target of a processing instruction")?;
+    Ok((target, cursor.until("?>", "a processing instruction")?))
+}
+
+/// Reads the name of a reference, after `&`, and its semicolon.
+fn reference_name<'i>(cursor: &mut Cursor<'i>) -> Res<&'i str> {
+    let rest = cursor.rest();
+    let end = rest
+        .bytes()
+        .take(256)
+        .position(|byte| byte == b';' || is_space(byte) || byte == b'<' || byte == b'&');
+    match end {
+        Some(end) if rest.as_bytes()[end] == b';' && (rest.starts_with('#') || is_name(&rest[..end])) => {
+            cursor.at += end + 1;
+            Ok(&rest[..end])
+        }
+        _ => Err(malformed("`&` starts no reference; write `&amp;`")),
+    }
+}

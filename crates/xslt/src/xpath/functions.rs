@@ -1,0 +1,331 @@
+//! The functions of XPath 1.0.
+
+use super::ast::{Expr, Function};
+use super::eval::{Context, to_boolean};
+use super::numbers;
+use super::value::{NodeSet, Object, Text};
+use crate::error::{Res, run_error};
+use crate::run::Machine;
+use crate::tree::{NodeId, NodeKind, XML_NAMESPACE, is_space};
+
+impl<'t> Machine<'t> {
+    /// Calls a function.
+    pub(crate) fn call(
+        &mut self,
+        function: Function,
+        arguments: &[Expr],
+        context: &Context,
+    ) -> Res<Object<'t>> {
+        self.budget.spend(1)?;
+        Ok(match function {
+            Function::Last => Object::Number(context.size as f64),
+            Function::Position => Object::Number(context.position as f64),
+            Function::Current => Object::Nodes(NodeSet::One(context.current)),
+            Function::Count => Object::Number(self.nodes(&arguments[0], context)?.len() as f64),
+            Function::Id => Object::Nodes(self.id(&arguments[0], context)?),
+            Function::LocalName => {
+                let node = self.node_argument(arguments, context)?;
+                Object::Text(node.map_or(Text::Borrowed(""), |node| self.local_name(node)))
+            }
+            Function::NamespaceUri => {
+                let node = self.node_argument(arguments, context)?;
+                Object::Text(node.map_or(Text::Borrowed(""), |node| self.namespace_uri(node)))
+            }
+            Function::Name => {
+                let node = self.node_argument(arguments, context)?;
+                Object::Text(node.map_or(Text::Borrowed(""), |node| self.qualified_name(node)))
+            }
+            Function::GenerateId => {
+                let node = self.node_argument(arguments, context)?;
+                Object::text(node.map_or(String::new(), |node| {
+                    format!("id{:x}", node.number() >> 12 << 12 | node.sub() as u64)
+                }))
+            }
+            Function::String => Object::Text(self.text_argument(arguments, context)?),
+            Function::Concat => {
+                let mut joined = String::new();
+                for argument in arguments {
+                    joined.push_str(&self.string(argument, context)?);
+                }
+                self.budget.spend_bytes(joined.len())?;
+                Object::text(joined)
+            }
+            Function::StartsWith => {
+                let (text, start) = self.two_texts(arguments, context)?;
+                Object::Boolean(text.starts_with(&*start))
+            }
+            Function::Contains => {
+                let (text, part) = self.two_texts(arguments, context)?;
+                self.budget.spend_bytes(text.len())?;
+                Object::Boolean(memchr::memmem::find(text.as_bytes(), part.as_bytes()).is_some())
+            }
+            Function::SubstringBefore => {
+                let (text, part) = self.two_texts(arguments, context)?;
+                self.budget.spend_bytes(text.len())?;
+                let end = memchr::memmem::find(text.as_bytes(), part.as_bytes()).unwrap_or(0);
+                Object::Text(slice(text, 0, end))
+            }
+            Function::SubstringAfter => {
+                let (text, part) = self.two_texts(arguments, context)?;
+                self.budget.spend_bytes(text.len())?;
+                let length = text.len();
+                let start = memchr::memmem::find(text.as_bytes(), part.as_bytes())
+                    .map_or(length, |at| at + part.len());
+                Object::Text(slice(text, start, length))
+            }
+            Function::Substring => self.substring(arguments, context)?,
+            Function::StringLength => {
+                let text = self.text_argument(arguments, context)?;
+                self.budget.spend_bytes(text.len())?;
+                Object::Number(text.chars().count() as f64)
+            }
+            Function::NormalizeSpace => {
+                let text = self.text_argument(arguments, context)?;
+                self.budget.spend_bytes(text.len())?;
+                Object::Text(normalize_space(text))
+            }
+            Function::Translate => {
+                let text = self.string(&arguments[0], context)?;
+                let from = self.string(&arguments[1], context)?;
+                let to = self.string(&arguments[2], context)?;
+                self.budget.spend_bytes(text.len())?;
+                self.budget.spend_bytes(from.len() + to.len())?;
+                Object::text(translate(&text, &from, &to))
+            }
+            Function::Boolean => Object::Boolean(self.boolean(&arguments[0], context)?),
+            Function::Not => Object::Boolean(!self.boolean(&arguments[0], context)?),
+            Function::True => Object::Boolean(true),
+            Function::False => Object::Boolean(false),
+            Function::Lang => {
+                let wanted = self.string(&arguments[0], context)?;
+                Object::Boolean(self.lang(&wanted, context.node))
+            }
+            Function::Number => Object::Number(match arguments {
+                [argument] => self.number(argument, context)?,
+                _ => numbers::parse(&self.string_of(context.node)),
+            }),
+            Function::Sum => {
+                let nodes = self.nodes(&arguments[0], context)?;
+                self.budget.spend(nodes.len() as u64)?;
+                let mut sum = 0.0;
+                for node in &*nodes {
+                    sum += numbers::parse(&self.string_of(*node));
+                }
+                Object::Number(sum)
+            }
+            Function::Floor => Object::Number(self.number(&arguments[0], context)?.floor()),
+            Function::Ceiling => Object::Number(self.number(&arguments[0], context)?.ceil()),
+            Function::Round => Object::Number(numbers::round(self.number(&arguments[0], context)?)),
+            Function::UnparsedEntityUri => {
+                let name = self.string(&arguments[0], context)?;
+                let tree = &self.world.trees.get(context.node.document()).tree;
+                Object::text(tree.unparsed_entities.get(&*name).map_or("", String::as_str))
+            }
+            Function::FormatNumber => self.format_number(arguments, None, context)?,
+            Function::User(number) => self.call_function(number, arguments, context)?,
+            Function::Extension(extension) => self.extension(extension, arguments, context)?,
+            Function::Document
+            | Function::Key
+            | Function::SystemProperty
+            | Function::ElementAvailable
+            | Function::FunctionAvailable => {
+                return Err(run_error("this function cannot be called here"));
+            }
+        })
+    }
+
+    /// The string value of the only argument, or of the context node.
+    fn text_argument(&mut self, arguments: &[Expr], context: &Context) -> Res<Text<'t>> {
+        match arguments {
+            [argument] => self.string(argument, context),
+            _ => Ok(self.string_of(context.node)),
+        }
+    }
+
+    /// The first node of the only argument, or the context node.
+    fn node_argument(&mut self, arguments: &[Expr], context: &Context) -> Res<Option<NodeId>> {
+        match arguments {
+            [argument] => Ok(self.nodes(argument, context)?.first().copied()),
+            _ => Ok(Some(context.node)),
+        }
+    }
+
+    fn two_texts(&mut self, arguments: &[Expr], context: &Context) -> Res<(Text<'t>, Text<'t>)> {
+        Ok((self.string(&arguments[0], context)?, self.string(&arguments[1], context)?))
+    }
+
+    pub(crate) fn local_name(&self, node: NodeId) -> Text<'t> {
+        let world = self.world;
+        let tree = &world.trees.get(node.document()).tree;
+        match self.kind(node) {
+            NodeKind::Element | NodeKind::Attribute | NodeKind::Instruction => {
+                Text::Borrowed(tree.local(node.index()))
+            }
+            NodeKind::Namespace => tree
+                .namespace_nodes(node.index())
+                .into_iter()
+                .nth(node.sub() - 1)
+                .map_or(Text::Borrowed(""), |(prefix, _)| Text::Shared(prefix)),
+            _ => Text::Borrowed(""),
+        }
+    }
+
+    fn namespace_uri(&self, node: NodeId) -> Text<'t> {
+        let world = self.world;
+        match self.kind(node) {
+            NodeKind::Element | NodeKind::Attribute => {
+                Text::Borrowed(world.trees.get(node.document()).tree.namespace(node.index()))
+            }
+            _ => Text::Borrowed(""),
+        }
+    }
+
+    pub(crate) fn qualified_name(&self, node: NodeId) -> Text<'t> {
+        let world = self.world;
+        match self.kind(node) {
+            NodeKind::Element | NodeKind::Attribute => {
+                let tree = &world.trees.get(node.document()).tree;
+                if tree.prefix(node.index()).is_empty() {
+                    return Text::Borrowed(tree.local(node.index()));
+                }
+                Text::Owned(tree.qualified_name(node.index()))
+            }
+            _ => self.local_name(node),
+        }
+    }
+
+    fn id(&mut self, argument: &Expr, context: &Context) -> Res<NodeSet> {
+        let document = context.node.document();
+        let tree = &self.world.trees.get(document).tree;
+        let mut found = Vec::new();
+        let mut look_up = |text: &str| {
+            for id in text.split([' ', '\t', '\n', '\r']).filter(|id| !id.is_empty()) {
+                if let Some(element) = tree.ids.get(id) {
+                    found.push(NodeId::new(document, *element));
+                }
+            }
+        };
+        match self.eval(argument, context)? {
+            Object::Nodes(nodes) => {
+                for node in &*nodes {
+                    look_up(&self.string_of(*node));
+                }
+            }
+            other => look_up(&self.to_text(other)),
+        }
+        self.budget.spend(found.len() as u64)?;
+        Ok(NodeSet::unsorted(found))
+    }
+
+    fn substring(&mut self, arguments: &[Expr], context: &Context) -> Res<Object<'t>> {
+        let text = self.string(&arguments[0], context)?;
+        self.budget.spend_bytes(text.len())?;
+        let first = numbers::round(self.number(&arguments[1], context)?);
+        let end = match arguments.get(2) {
+            Some(length) => first + numbers::round(self.number(length, context)?),
+            None => f64::INFINITY,
+        };
+        // Characters are counted from one; those at least `first` and below `end` are wanted. NaN wants none.
+        let mut start = None;
+        let mut stop = text.len();
+        for (number, (at, _)) in text.char_indices().enumerate() {
+            let position = (number + 1) as f64;
+            if start.is_none() && position >= first && position < end {
+                start = Some(at);
+            }
+            if start.is_some() && position >= end {
+                stop = at;
+                break;
+            }
+        }
+        Ok(Object::Text(match start {
+            Some(start) => slice(text, start, stop),
+            None => Text::Borrowed(""),
+        }))
+    }
+
+    fn lang(&self, wanted: &str, node: NodeId) -> bool {
+        let tree = &self.world.trees.get(node.document()).tree;
+        let mut at = node.index();
+        loop {
+            if let Some(language) = tree.attribute(at, XML_NAMESPACE, "lang") {
+                let language = language.to_ascii_lowercase();
+                let wanted = wanted.to_ascii_lowercase();
+                return language == wanted
+                    || language.strip_prefix(&wanted).is_some_and(|rest| rest.starts_with('-'));
+            }
+            if at == 0 {
+                return false;
+            }
+            at = tree.node(at).parent;
+        }
+    }
+
+    /// Evaluates all arguments to booleans; used where a function only asks whether something is there.
+    pub(crate) fn truth(&mut self, argument: &Expr, context: &Context) -> Res<bool> {
+        let object = self.eval(argument, context)?;
+        Ok(to_boolean(&object))
+    }
+}
+
+/// A part of a text, without a copy where it lies in a tree.
+pub(crate) fn slice(text: Text<'_>, start: usize, end: usize) -> Text<'_> {
+    match text {
+        Text::Borrowed(text) => Text::Borrowed(&text[start..end]),
+        other => Text::Owned(other[start..end].to_owned()),
+    }
+}
+
+/// White space at the ends goes, runs inside become one space.
+pub(crate) fn normalize_space(text: Text<'_>) -> Text<'_> {
+    let bytes = text.as_bytes();
+    let Some(start) = bytes.iter().position(|byte| !is_space(*byte)) else { return Text::Borrowed("") };
+    let end = bytes.iter().rposition(|byte| !is_space(*byte)).map_or(start, |last| last + 1);
+    let inner = &bytes[start..end];
+    let clean = !inner
+        .iter()
+        .enumerate()
+        .any(|(at, byte)| is_space(*byte) && (*byte != b' ' || is_space(inner[at + 1])));
+    if clean {
+        return slice(text, start, end);
+    }
+    let mut normal = String::with_capacity(end - start);
+    for word in text[start..end].split([' ', '\t', '\n', '\r']).filter(|word| !word.is_empty()) {
+        if !normal.is_empty() {
+            normal.push(' ');
+        }
+        normal.push_str(word);
+    }
+    Text::Owned(normal)
+}
+
+fn translate(text: &str, from: &str, to: &str) -> String {
+    use std::collections::HashMap;
+    // Plain ASCII, the usual case, by table: what becomes of each byte, or 255 when it goes.
+    if from.is_ascii() && to.is_ascii() {
+        let mut table: [u8; 128] = std::array::from_fn(|byte| byte as u8);
+        let mut seen = [false; 128];
+        for (at, byte) in from.bytes().enumerate() {
+            if !std::mem::replace(&mut seen[usize::from(byte)], true) {
+                table[usize::from(byte)] = to.as_bytes().get(at).copied().unwrap_or(255);
+            }
+        }
+        return text
+            .chars()
+            .filter_map(|character| {
+                if !character.is_ascii() {
+                    return Some(character);
+                }
+                let replaced = table[character as usize];
+                (replaced != 255).then(|| char::from(replaced))
+            })
+            .collect();
+    }
+    let mut map: HashMap<char, Option<char>> = HashMap::new();
+    let mut to = to.chars();
+    for character in from.chars() {
+        let replacement = to.next();
+        map.entry(character).or_insert(replacement);
+    }
+    text.chars().filter_map(|character| map.get(&character).copied().unwrap_or(Some(character))).collect()
+}

@@ -1,0 +1,130 @@
+//! Match patterns: parsing, and the priority a template has by its pattern alone.
+//!
+//! How a node is matched is in `run/matching.rs`.
+
+use std::sync::Arc;
+
+use super::ast::{Axis, Expr, Function, NodeTest, Predicate};
+use super::lexer::{Token, wrong};
+use super::parser::{Parser, Scope};
+use crate::error::Res;
+
+/// One alternative of a pattern; `a|b` are two.
+#[derive(Debug, Clone)]
+pub(crate) struct Pattern {
+    pub(crate) head: Head,
+    /// From left to right.
+    pub(crate) steps: Vec<PatternStep>,
+}
+
+/// What a pattern starts with.
+#[derive(Debug, Clone)]
+pub(crate) enum Head {
+    /// Any node.
+    Anywhere,
+    /// `/`
+    Root,
+    /// `id('…')` or `key('…', '…')`
+    Nodes(Expr),
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct PatternStep {
+    /// Whether any ancestor may match what stands before (`//`), not only the parent (`/`).
+    pub(crate) any_ancestor: bool,
+    /// Child or attribute.
+    pub(crate) axis: Axis,
+    pub(crate) test: NodeTest,
+    pub(crate) predicates: Vec<Predicate>,
+}
+
+/// Parses all alternatives of a pattern.
+pub(crate) fn parse(source: &str, scope: &mut dyn Scope) -> Res<Vec<Pattern>> {
+    let mut parser = Parser::new(source, scope)?;
+    let mut alternatives = vec![alternative(&mut parser, source)?];
+    while parser.eat("|") {
+        alternatives.push(alternative(&mut parser, source)?);
+    }
+    parser.finish()?;
+    Ok(alternatives)
+}
+
+fn alternative(parser: &mut Parser<'_, '_>, source: &str) -> Res<Pattern> {
+    let mut steps = Vec::new();
+    let mut any_ancestor = false;
+    let head = match parser.peek() {
+        Some(Token::Symbol("/")) => {
+            parser.advance();
+            if parser.at_end() || parser.peek() == Some(Token::Symbol("|")) {
+                return Ok(Pattern { head: Head::Root, steps });
+            }
+            Head::Root
+        }
+        Some(Token::Symbol("//")) => {
+            parser.advance();
+            any_ancestor = true;
+            Head::Root
+        }
+        Some(Token::Function(name @ ("id" | "key"))) => {
+            parser.advance();
+            let call = parser.call(name)?;
+            let literal = matches!(&call,
+                Expr::Call(Function::Id, arguments) | Expr::ScopedCall(Function::Key, arguments, _)
+                    if arguments.iter().all(|argument| matches!(argument, Expr::Literal(_) | Expr::Variable(_))));
+            if !literal {
+                return Err(wrong(format!("`{name}()` takes only strings in the pattern `{source}`")));
+            }
+            if parser.eat("//") {
+                any_ancestor = true;
+            } else if !parser.eat("/") {
+                return Ok(Pattern { head: Head::Nodes(call), steps });
+            }
+            Head::Nodes(call)
+        }
+        _ => Head::Anywhere,
+    };
+    loop {
+        let axis = parser.axis()?;
+        if !matches!(axis, Axis::Child | Axis::Attribute) {
+            return Err(wrong(format!("only the axes child and attribute may be in the pattern `{source}`")));
+        }
+        let test = parser.node_test()?;
+        let predicates = parser.predicates()?;
+        steps.push(PatternStep { any_ancestor, axis, test, predicates });
+        if parser.eat("//") {
+            any_ancestor = true;
+        } else if parser.eat("/") {
+            any_ancestor = false;
+        } else {
+            return Ok(Pattern { head, steps });
+        }
+    }
+}
+
+impl Pattern {
+    /// The priority of a template that does not state one.
+    pub(crate) fn default_priority(&self) -> f64 {
+        let (Head::Anywhere, [step]) = (&self.head, self.steps.as_slice()) else { return 0.5 };
+        if !step.predicates.is_empty() {
+            return 0.5;
+        }
+        match step.test {
+            NodeTest::Name(_) | NodeTest::Instruction(Some(_)) => 0.0,
+            NodeTest::Namespace(_) => -0.25,
+            _ => -0.5,
+        }
+    }
+
+    /// The step that the node itself must match, if there is one.
+    pub(crate) fn last(&self) -> Option<(Axis, &NodeTest)> {
+        self.steps.last().map(|step| (step.axis, &step.test))
+    }
+
+    /// The namespace that the last step asks for, if it is `prefix:*`.
+    pub(crate) fn wants_namespace(&self) -> Option<&Arc<str>> {
+        match self.last() {
+            Some((_, NodeTest::Namespace(namespace))) => Some(namespace),
+            _ => None,
+        }
+    }
+}
