@@ -1,0 +1,112 @@
+//! Records on their way out: built, digested, and packed into one member each.
+
+use std::io::{self, Write};
+
+use bytes::Bytes;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use jiff::Timestamp;
+use rand::Rng;
+
+use crate::digest::{Digest, DigestKind};
+use crate::fields::Fields;
+use crate::read::Packing;
+use crate::record::RecordKind;
+
+/// The version that is written.
+pub(crate) const VERSION: &str = "WARC/1.1";
+
+/// A record before it is packed.
+#[derive(Debug, Clone)]
+pub struct NewRecord {
+    /// What it is.
+    pub kind: RecordKind,
+    /// Its name, a `urn:uuid:` in brackets.
+    pub id: String,
+    /// When what it holds was had.
+    pub date: Timestamp,
+    /// Fields beside those that every record has.
+    pub fields: Fields,
+    /// `Content-Type` of the block.
+    pub content_type: &'static str,
+    /// The first part of the block: an HTTP head, or all of it.
+    pub head: Vec<u8>,
+    /// The second part: a payload.
+    pub body: Bytes,
+}
+
+impl NewRecord {
+    /// A record without a block.
+    pub fn new(kind: RecordKind, date: Timestamp, content_type: &'static str) -> Self {
+        Self {
+            kind,
+            id: new_id(),
+            date,
+            fields: Fields::new(),
+            content_type,
+            head: Vec::new(),
+            body: Bytes::new(),
+        }
+    }
+
+    /// Writes the record as one member, or plain.
+    pub fn pack(&self, packing: Packing, digest: DigestKind) -> io::Result<Vec<u8>> {
+        let head = self.record_head(digest);
+        let length = head.len() + self.head.len() + self.body.len() + 4;
+        let parts = [&head[..], &self.head, &self.body, b"\r\n\r\n"];
+        match packing {
+            Packing::Plain => Ok(parts.concat()),
+            Packing::Gzip => {
+                let mut encoder = GzEncoder::new(Vec::with_capacity(length / 3), Compression::new(6));
+                parts.iter().try_for_each(|part| encoder.write_all(part))?;
+                encoder.finish()
+            }
+            Packing::Zstd => {
+                let mut encoder = zstd::stream::write::Encoder::new(Vec::with_capacity(length / 3), 3)?;
+                // The length and the checksum belong into the frame: readers and repair tools use both.
+                encoder.include_checksum(true)?;
+                encoder.set_pledged_src_size(Some(length as u64))?;
+                parts.iter().try_for_each(|part| encoder.write_all(part))?;
+                encoder.finish()
+            }
+        }
+    }
+
+    fn record_head(&self, digest: DigestKind) -> Vec<u8> {
+        let mut fields = Fields::new();
+        fields.push("WARC-Type", self.kind.as_str());
+        fields.push("WARC-Record-ID", &self.id);
+        fields.push("WARC-Date", &warc_date(self.date));
+        for (name, value) in self.fields.iter() {
+            fields.push_bytes(name, value);
+        }
+        fields.push("WARC-Block-Digest", &self.block_digest(digest).to_string());
+        fields.push("Content-Type", self.content_type);
+        fields.push("Content-Length", &(self.head.len() + self.body.len()).to_string());
+        let mut head = format!("{VERSION}\r\n").into_bytes();
+        fields.write_to(&mut head);
+        head.extend_from_slice(b"\r\n");
+        head
+    }
+
+    fn block_digest(&self, kind: DigestKind) -> Digest {
+        let mut hasher = crate::digest::Hasher::new(kind);
+        hasher.update(&self.head);
+        hasher.update(&self.body);
+        hasher.finish()
+    }
+}
+
+/// A date as it is written: to the millisecond.
+pub(crate) fn warc_date(date: Timestamp) -> String {
+    format!("{date:.3}")
+}
+
+/// A random (version 4) UUID in a URN.
+pub(crate) fn new_id() -> String {
+    let mut bytes = rand::rng().random::<[u8; 16]>();
+    bytes[6] = bytes[6] & 0x0f | 0x40;
+    bytes[8] = bytes[8] & 0x3f | 0x80;
+    let hex = data_encoding::HEXLOWER.encode(&bytes);
+    format!("<urn:uuid:{}-{}-{}-{}-{}>", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
+}
