@@ -11,7 +11,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use jiff::Timestamp;
 
-use crate::{Diagnostic, PageUrl};
+use crate::{Diagnostic, PageUrl, Validators};
 
 /// Bytes and headers as received, content encoding undone.
 #[derive(Debug, Clone)]
@@ -83,8 +83,16 @@ pub struct HostHint {
     pub crawl_delay: Option<Duration>,
     /// `Retry-After` of a 429 or 503; the frontier caps it.
     pub retry_after: Option<Duration>,
+    /// The address that was asked: hosts that share one share its patience.
+    pub remote: Option<IpAddr>,
+    /// From the request to the end of the answer; nothing when there was no answer.
+    pub took: Option<Duration>,
     /// True when no request reached the host at all, so no delay is owed.
     pub untouched: bool,
+    /// True when the server failed: 429, 5xx, a time-out, a broken connection. It is asked less until it recovers.
+    pub trouble: bool,
+    /// The HTTP status, for the URL's record.
+    pub status: Option<u16>,
 }
 
 /// Where a redirect points.
@@ -122,6 +130,12 @@ pub enum NotFetched {
         /// The address.
         address: IpAddr,
     },
+    /// Its body is of a kind that the crawl does not download.
+    #[error("it is of the unwanted type {media_type}")]
+    UnwantedType {
+        /// The media type, as declared or as the first bytes show.
+        media_type: String,
+    },
     /// A redirect without a target, to what is no page, or after too many others.
     #[error("redirect not followed: {reason}")]
     BadRedirect {
@@ -138,6 +152,7 @@ impl NotFetched {
             Self::Robots => "robots",
             Self::RobotsUnreachable { .. } => "robots-unreachable",
             Self::PrivateAddress { .. } => "private-address",
+            Self::UnwantedType { .. } => "unwanted-type",
             Self::BadRedirect { .. } => "bad-redirect",
         }
     }
@@ -220,11 +235,22 @@ impl FetchError {
     }
 }
 
+/// The answer of a server that was asked whether a page has changed, and said no.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unchanged {
+    /// When the answer came.
+    pub fetched_at: Timestamp,
+    /// What to recognise the page by next time: what was asked with, renewed by what the answer says.
+    pub validators: Validators,
+}
+
 /// All that can come of one lease.
 #[derive(Debug, Clone)]
 pub enum FetchOutcome {
     /// A page.
     Fetched(Box<FetchedPage>),
+    /// The page is what it was when it was last fetched.
+    Unchanged(Unchanged),
     /// Another URL holds the page; the frontier hears of it like of any link.
     Redirected(Redirect),
     /// An answer that is no page.

@@ -1,8 +1,19 @@
 //! The contract between the crawl and whatever keeps its URLs.
+//!
+//! [`Frontier`] is the trait; the first half of it is the crawl's own way (offer, lease, settle), the second half is for
+//! people and programs beside the crawl, and its types are in [`control`].
 
+mod control;
+
+use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
-use crate::{HostHint, Lease, LeaseId, LinkCandidate};
+pub use control::{
+    Ban, FetchKind, FetchNote, FrontierLimits, Injection, InjectionReport, QueueOrder, QueueQuery,
+    QueueState, QueueView, UrlLife, UrlStage,
+};
+
+use crate::{HostHint, Lease, LeaseId, LinkCandidate, PageUrl, Validators};
 
 /// Hands out URLs that may be fetched now, and remembers which were already seen.
 ///
@@ -43,6 +54,51 @@ pub trait Frontier: Send + Sync {
 
     /// Where the crawl stands.
     fn counts(&self) -> FrontierCounts;
+
+    /// Tells which address a host is at: hosts that share one share its clock, when there is a delay per address.
+    fn resolved(&self, _host: &str, _address: IpAddr) {}
+
+    /// Takes a list of URLs from outside while the crawl runs: new ones are queued, known ones that still wait get the
+    /// new score, blacklisted ones are banned. Hundreds of thousands at a time are fine.
+    fn inject(&self, _injections: &[Injection]) -> Result<InjectionReport, FrontierError> {
+        Err(FrontierError::Unsupported("inject"))
+    }
+
+    /// Changes the scores of URLs that wait, in place. Unknown URLs are left alone.
+    fn rescore(&self, _scores: &[(PageUrl, f32)]) -> Result<InjectionReport, FrontierError> {
+        Err(FrontierError::Unsupported("rescore"))
+    }
+
+    /// Bans URLs or whole hosts, for good: what waits is dropped, what comes later is not queued.
+    fn ban(&self, _bans: &[Ban]) -> Result<InjectionReport, FrontierError> {
+        Err(FrontierError::Unsupported("ban"))
+    }
+
+    /// Queues a URL that was settled once more, ahead of its host's other URLs. False when it was never known or waits
+    /// already.
+    fn recrawl_now(&self, _url: &PageUrl) -> Result<bool, FrontierError> {
+        Err(FrontierError::Unsupported("recrawl_now"))
+    }
+
+    /// The life of a URL so far; nothing when it was never queued.
+    fn inspect(&self, _url: &PageUrl) -> Result<Option<UrlLife>, FrontierError> {
+        Err(FrontierError::Unsupported("inspect"))
+    }
+
+    /// The queues of hosts, for looking at.
+    fn queues(&self, _query: &QueueQuery) -> Result<Vec<QueueView>, FrontierError> {
+        Err(FrontierError::Unsupported("queues"))
+    }
+
+    /// The delays and budgets in force.
+    fn limits(&self) -> FrontierLimits {
+        FrontierLimits::default()
+    }
+
+    /// Puts other delays and budgets in force, at once. They are not stored.
+    fn set_limits(&self, _limits: &FrontierLimits) -> Result<(), FrontierError> {
+        Err(FrontierError::Unsupported("set_limits"))
+    }
 }
 
 /// Answer to a request for leases.
@@ -71,6 +127,9 @@ pub struct Settlement {
     pub kind: SettlementKind,
     /// Links found, to be offered in the same write.
     pub links: Vec<LinkCandidate>,
+    /// What to recognise the page by when it is fetched again; comes back in its next lease. Nothing leaves what is kept as
+    /// it is.
+    pub validators: Option<Validators>,
 }
 
 /// The ways a lease can end.
@@ -78,6 +137,8 @@ pub struct Settlement {
 pub enum SettlementKind {
     /// The page is in the index. Counts against the page budget.
     Indexed,
+    /// The page is in the index already and has not changed since. Counts as no further page.
+    Unchanged,
     /// There is no page here: a redirect, a 404, a robots denial, or given up.
     NoPage,
     /// To be tried again after a pause: the given one, or one that doubles with each attempt.
@@ -95,6 +156,8 @@ pub struct OfferSummary {
     pub seen: u64,
     /// Beyond the depth budget.
     pub too_deep: u64,
+    /// Refused: the host is banned, or its domain is over its budget.
+    pub refused: u64,
 }
 
 impl std::ops::AddAssign for OfferSummary {
@@ -102,6 +165,7 @@ impl std::ops::AddAssign for OfferSummary {
         self.new += other.new;
         self.seen += other.seen;
         self.too_deep += other.too_deep;
+        self.refused += other.refused;
     }
 }
 
@@ -136,6 +200,9 @@ pub enum FrontierError {
         /// What is wrong with it.
         reason: String,
     },
+    /// This frontier cannot do that.
+    #[error("this frontier has no `{0}`")]
+    Unsupported(&'static str),
     /// Another process has the data directory.
     #[error("`{path}` is in use by another process; stop it first or choose another --data directory")]
     Locked {

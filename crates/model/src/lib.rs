@@ -4,6 +4,7 @@ pub mod blank;
 pub mod clock;
 pub mod detection;
 pub mod diagnostic;
+pub mod exchange;
 pub mod fetched;
 pub mod frontier;
 pub mod graph;
@@ -15,12 +16,15 @@ pub use blank::BlankScope;
 pub use clock::{Clock, SystemClock};
 pub use detection::{DetectedPage, Detection, DocumentKind, XmlName};
 pub use diagnostic::{Diagnostic, Severity};
+pub use exchange::{Exchange, Purpose, Truncated};
 pub use fetched::{
-    FetchError, FetchOutcome, FetchedPage, HostHint, NotFetched, Redirect, Reservation, Retry,
+    FetchError, FetchOutcome, FetchedPage, HostHint, NotFetched, Redirect, Reservation, Retry, Unchanged,
 };
 pub use frontier::{
-    Frontier, FrontierCounts, FrontierError, LeaseAnswer, OfferSummary, Settlement, SettlementKind,
+    Ban, FetchKind, FetchNote, Frontier, FrontierCounts, FrontierError, FrontierLimits, Injection,
+    InjectionReport, LeaseAnswer, OfferSummary, QueueOrder, QueueQuery, QueueState, QueueView, Settlement,
+    SettlementKind, UrlLife, UrlStage,
 };
 pub use graph::{PageGraph, PageText, RobotsDirectives};
-pub use link::{Lease, LeaseId, LinkCandidate};
+pub use link::{Lease, LeaseId, LinkCandidate, Validators};
 pub use url::{PageUrl, UrlProblem};

@@ -30,6 +30,25 @@ impl LinkCandidate {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LeaseId(pub u64);
 
+/// What a server said to recognise a page by, so that the next request can ask whether the page has changed. Kept with the
+/// URL by whoever keeps URLs.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Validators {
+    /// `ETag`, with its quotes and, where it has one, its `W/`.
+    pub etag: Option<String>,
+    /// `Last-Modified`, as it was sent.
+    pub last_modified: Option<String>,
+    /// SHA-256 of the body, content encoding undone: a page that came again whole and is the same is known by it.
+    pub digest: Option<[u8; 32]>,
+}
+
+impl Validators {
+    /// True when there is nothing to ask with and nothing to compare.
+    pub fn is_empty(&self) -> bool {
+        self.etag.is_none() && self.last_modified.is_none() && self.digest.is_none()
+    }
+}
+
 /// The right, and the duty, to fetch one URL now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lease {
@@ -39,6 +58,8 @@ pub struct Lease {
     pub candidate: LinkCandidate,
     /// How many fetches of this URL failed before, in a way that may pass.
     pub attempt: u32,
+    /// What was kept of the last time the page was fetched; nothing for a URL that is new.
+    pub validators: Option<Validators>,
 }
 
 impl Lease {

@@ -3,6 +3,15 @@
 /// Graphs of crawl metadata are named by this and the page's URL.
 pub const META_PREFIX: &str = "urn:webloom:meta:";
 
+/// Graphs of inferred statements are named by this and the rules that made them.
+pub const INFERRED_PREFIX: &str = "urn:webloom:inferred:";
+
+/// True for the name of a graph that no page or person wrote: metadata and inferred statements. Such graphs are not part
+/// of the default graph and their words are not searched.
+pub fn is_derived_graph(name: &str) -> bool {
+    name.starts_with(META_PREFIX) || name.starts_with(INFERRED_PREFIX)
+}
+
 macro_rules! vocabulary {
     ($(#[$doc:meta])* $module:ident = $base:literal { $($name:ident = $local:literal),* $(,)? }) => {
         $(#[$doc])*
@@ -23,6 +32,7 @@ vocabulary! {
     wl = "urn:webloom:ns#" {
         DIAGNOSTIC_CLASS = "Diagnostic",
         DETECTED_TYPE = "detectedType",
+        SYNTAX = "syntax",
         CHARSET = "charset",
         DEPTH = "depth",
         FOUND_ON = "foundOn",
@@ -38,6 +48,9 @@ vocabulary! {
         DIGEST = "sha256",
         GENERATOR = "generator",
         APPLICATION_NAME = "applicationName",
+        INFERRED_FROM = "inferredFromGeneration",
+        STATEMENTS = "statements",
+        SOURCE_KIND = "sourceKind",
     }
 }
 
@@ -48,7 +61,29 @@ vocabulary! {
 
 vocabulary! {
     /// RDF Schema.
-    rdfs = "http://www.w3.org/2000/01/rdf-schema#" { SEE_ALSO = "seeAlso", LABEL = "label", COMMENT = "comment" }
+    rdfs = "http://www.w3.org/2000/01/rdf-schema#" {
+        SEE_ALSO = "seeAlso",
+        LABEL = "label",
+        COMMENT = "comment",
+        SUB_CLASS_OF = "subClassOf",
+        SUB_PROPERTY_OF = "subPropertyOf",
+        DOMAIN = "domain",
+        RANGE = "range",
+    }
+}
+
+vocabulary! {
+    /// The Web Ontology Language.
+    owl = "http://www.w3.org/2002/07/owl#" {
+        SAME_AS = "sameAs",
+        EQUIVALENT_CLASS = "equivalentClass",
+        EQUIVALENT_PROPERTY = "equivalentProperty",
+        INVERSE_OF = "inverseOf",
+        SYMMETRIC_PROPERTY = "SymmetricProperty",
+        TRANSITIVE_PROPERTY = "TransitiveProperty",
+        FUNCTIONAL_PROPERTY = "FunctionalProperty",
+        INVERSE_FUNCTIONAL_PROPERTY = "InverseFunctionalProperty",
+    }
 }
 
 vocabulary! {
