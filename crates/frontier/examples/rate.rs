@@ -63,6 +63,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             lease: lease.id,
             kind: SettlementKind::Indexed,
             links: Vec::new(),
+            validators: None,
         };
         frontier.settle(leases.iter().map(end).collect())?;
     }

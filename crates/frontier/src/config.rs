@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use webloom_model::FrontierLimits;
+
 /// Politeness, patience and budgets of one crawl.
 ///
 /// A frontier does not store these: a directory may be reopened with others.
@@ -12,6 +14,12 @@ pub struct FrontierConfig {
     /// The same for all hosts of one pay-level domain together, which then also have at most one
     /// unfinished request between them. Zero leaves the hosts of a domain independent.
     pub domain_delay: Duration,
+    /// The same for all hosts at one address together. Zero leaves them independent.
+    pub ip_delay: Duration,
+    /// A host rests at least so many times as long as its last answer took, unless `host_delay` is zero.
+    pub slow_factor: u32,
+    /// The longest delay that comes of slow answers, and of the doubling after failures.
+    pub slow_delay_max: Duration,
     /// The longest crawl delay that a host's robots.txt may ask for; more is cut to this.
     pub crawl_delay_max: Duration,
     /// The longest that a host or a URL is put off, whether the server or our own doubling wishes it.
@@ -26,8 +34,76 @@ pub struct FrontierConfig {
     pub pages_max: Option<u64>,
     /// Pages of one host, at most.
     pub pages_per_host_max: Option<u64>,
+    /// Pages of one pay-level domain, by how many others link to it.
+    pub domain_budget: Option<DomainBudget>,
     /// Queue entries of one host that are held in memory; the rest waits on disk.
     pub heads_per_host: usize,
+    /// Hosts that are held in memory and take turns; when there are more, the rest waits on disk.
+    pub hosts_active_max: usize,
+    /// Leases after which a host makes room for one that waits on disk.
+    pub turns_max: u32,
+    /// A host that cannot be asked for so long makes room, too.
+    pub long_pause: Duration,
+    /// Known URLs that are held in memory before they are written out.
+    pub seen_table_keys: usize,
+    /// The filter in front of the known URLs on disk, at its largest.
+    pub seen_filter_bytes: usize,
+    /// When pages are visited again.
+    pub recrawl: Recrawl,
+}
+
+/// Pages of a pay-level domain: many for one that many others link to, few for one that only links to itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DomainBudget {
+    /// For every domain.
+    pub base: u64,
+    /// For each other domain that links to it, in addition.
+    pub per_linking_domain: u64,
+}
+
+impl DomainBudget {
+    /// Pages for a domain that so many others link to.
+    pub fn pages(self, linking_domains: u64) -> u64 {
+        self.base.saturating_add(self.per_linking_domain.saturating_mul(linking_domains))
+    }
+}
+
+/// When pages are visited again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Recrawl {
+    /// Never.
+    #[default]
+    Off,
+    /// This long after each visit.
+    Every(Duration),
+    /// As often as a page seems to change, within these bounds.
+    Adaptive {
+        /// Not more often than this.
+        least: Duration,
+        /// Not less often than this.
+        most: Duration,
+    },
+}
+
+impl Recrawl {
+    /// How long after a visit the next one is due. `visits` counts those since the page was first seen, `changes` those that
+    /// found it changed, `age` is the time since the first.
+    pub(crate) fn pause(self, visits: u32, changes: u32, age: Duration) -> Option<Duration> {
+        match self {
+            Self::Off => None,
+            Self::Every(pause) => Some(pause),
+            Self::Adaptive { least, most } => {
+                if visits == 0 {
+                    return Some(least);
+                }
+                // Pages change like clocks tick at random: after n visits that found x changes in a time t, a change comes
+                // about every t / (x + 1/2). The half keeps a page that never changed from being forgotten.
+                let twice = changes.saturating_mul(2).saturating_add(1);
+                let mean = age.saturating_mul(2) / twice;
+                Some(mean.clamp(least, most.max(least)))
+            }
+        }
+    }
 }
 
 impl Default for FrontierConfig {
@@ -35,6 +111,9 @@ impl Default for FrontierConfig {
         Self {
             host_delay: Duration::from_secs(1),
             domain_delay: Duration::from_secs(1),
+            ip_delay: Duration::ZERO,
+            slow_factor: 2,
+            slow_delay_max: Duration::from_secs(60),
             crawl_delay_max: Duration::from_secs(30),
             retry_after_max: Duration::from_secs(60 * 60),
             retry_base: Duration::from_secs(30),
@@ -42,12 +121,38 @@ impl Default for FrontierConfig {
             depth_max: None,
             pages_max: None,
             pages_per_host_max: None,
+            domain_budget: None,
             heads_per_host: 64,
+            hosts_active_max: 16 * 1024,
+            turns_max: 64,
+            long_pause: Duration::from_secs(60),
+            seen_table_keys: 1 << 20,
+            seen_filter_bytes: 128 << 20,
+            recrawl: Recrawl::Off,
         }
     }
 }
 
 impl FrontierConfig {
+    /// What of it can be changed while a crawl runs.
+    pub fn limits(&self) -> FrontierLimits {
+        FrontierLimits {
+            host_delay: self.host_delay,
+            domain_delay: self.domain_delay,
+            ip_delay: self.ip_delay,
+            depth_max: self.depth_max,
+            pages_max: self.pages_max,
+            pages_per_host_max: self.pages_per_host_max,
+        }
+    }
+
+    /// The same with other limits.
+    pub fn with_limits(&self, limits: &FrontierLimits) -> Self {
+        let FrontierLimits { host_delay, domain_delay, ip_delay, depth_max, pages_max, pages_per_host_max } =
+            *limits;
+        Self { host_delay, domain_delay, ip_delay, depth_max, pages_max, pages_per_host_max, ..self.clone() }
+    }
+
     /// The pause before a URL is tried again: `wish`, or one that doubles with each attempt.
     ///
     /// The doubling pause is stretched by up to a quarter, always the same for a URL and attempt, so
@@ -85,6 +190,22 @@ mod tests {
             assert!(pause <= (plain * 5 / 4).min(config.retry_after_max), "attempt {attempt}: {pause:?}");
             assert_eq!(pause, config.retry_pause("http://a.example/", attempt, None));
         }
+    }
+
+    #[test]
+    fn pages_that_change_are_visited_oftener() {
+        const HOUR: Duration = Duration::from_secs(3600);
+        let adaptive = Recrawl::Adaptive { least: HOUR, most: HOUR * 24 * 30 };
+        let pause =
+            |visits, changes, hours| adaptive.pause(visits, changes, HOUR * hours).unwrap().as_secs() / 3600;
+        assert_eq!(pause(0, 0, 0), 1, "a new page is looked at again soon");
+        assert_eq!(pause(1, 0, 1), 2, "then after doubling pauses, while it stays the same");
+        assert_eq!(pause(2, 0, 3), 6);
+        assert_eq!(pause(10, 10, 10), 1, "a page that changes each time stays at the least");
+        assert_eq!(pause(20, 2, 1000), 400);
+        assert_eq!(pause(9, 0, 100_000), 24 * 30);
+        assert_eq!(Recrawl::Off.pause(1, 1, HOUR), None);
+        assert_eq!(Recrawl::Every(HOUR).pause(1, 1, HOUR * 9), Some(HOUR));
     }
 
     #[test]

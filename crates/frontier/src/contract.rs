@@ -5,6 +5,8 @@
 //! that survive being closed; being killed is tried elsewhere, because it takes a process.
 //! Time is turned by hand, so nothing here waits.
 
+mod control;
+
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -84,6 +86,7 @@ pub fn check<F: Frontier>(open: impl Fn(FrontierConfig, Arc<dyn Clock>) -> F) {
     answers_when_nothing_can_be_leased(open);
     links_of_settlements_are_offered(open);
     counts_add_up(open);
+    control::check(open);
 }
 
 /// Holds a frontier to the promises about being closed and opened again. `open` opens the one in the
@@ -99,6 +102,7 @@ pub fn check_durable<F: Frontier>(
     retries_survive(&directory.join("retries"), open);
     order_survives(&directory.join("order"), open);
     budgets_survive(&directory.join("budgets"), open);
+    control::check_durable(&directory.join("control"), open);
 }
 
 trait Open<F>: Fn(FrontierConfig, Arc<dyn Clock>) -> F {}
@@ -207,7 +211,9 @@ fn settle(
     kind: SettlementKind,
     links: &[LinkCandidate],
 ) -> OfferSummary {
-    frontier.settle(vec![Settlement { lease, kind, links: links.to_vec() }]).expect("settle")
+    frontier
+        .settle(vec![Settlement { lease, kind, links: links.to_vec(), validators: None }])
+        .expect("settle")
 }
 
 fn candidate(url: &str, depth: u32) -> LinkCandidate {
@@ -217,9 +223,17 @@ fn candidate(url: &str, depth: u32) -> LinkCandidate {
 fn a_url_is_queued_once<F: Frontier>(open: &impl Open<F>) {
     let bench = Bench::new(open, FrontierConfig::default());
     let summary = bench.offer(&["http://a.example/x", "http://a.example/y", "http://a.example/x#part"]);
-    assert_eq!(summary, OfferSummary { new: 2, seen: 1, too_deep: 0 }, "doubles within one offer");
+    assert_eq!(
+        summary,
+        OfferSummary { new: 2, seen: 1, ..OfferSummary::default() },
+        "doubles within one offer"
+    );
     let again = bench.offer_at(3, &["http://a.example/x", "http://a.example/z"]);
-    assert_eq!(again, OfferSummary { new: 1, seen: 1, too_deep: 0 }, "doubles of an earlier offer");
+    assert_eq!(
+        again,
+        OfferSummary { new: 1, seen: 1, ..OfferSummary::default() },
+        "doubles of an earlier offer"
+    );
     let lease = bench.lease_one();
     assert_eq!(bench.offer(&[lease.url().as_str()]).seen, 1, "a leased URL is seen");
     bench.settle(&lease, SettlementKind::Indexed);
@@ -231,7 +245,7 @@ fn too_deep_is_counted_and_not_queued<F: Frontier>(open: &impl Open<F>) {
     let bench = Bench::new(open, FrontierConfig { depth_max: Some(1), ..FrontierConfig::default() });
     assert_eq!(bench.offer_at(1, &["http://a.example/1"]).new, 1);
     let deep = bench.offer_at(2, &["http://a.example/2"]);
-    assert_eq!(deep, OfferSummary { new: 0, seen: 0, too_deep: 1 });
+    assert_eq!(deep, OfferSummary { too_deep: 1, ..OfferSummary::default() });
     assert_eq!(bench.offer_at(1, &["http://a.example/2"]).new, 1, "not seen, because never queued");
     assert_eq!(bench.frontier.counts().known, 2);
 }
@@ -445,7 +459,7 @@ fn late_and_double_settlements_do_no_harm<F: Frontier>(open: &impl Open<F>) {
     settle(&bench.frontier, lost.id, SettlementKind::NoPage, &links);
     let counts = bench.frontier.counts();
     assert_eq!((counts.leased, counts.no_page), (1, 0), "a lease that was lost settles nothing");
-    let twice = |kind| Settlement { lease: again.id, kind, links: Vec::new() };
+    let twice = |kind| Settlement { lease: again.id, kind, links: Vec::new(), validators: None };
     bench
         .frontier
         .settle(vec![twice(SettlementKind::Indexed), twice(SettlementKind::Retry(None))])
@@ -569,13 +583,18 @@ fn links_of_settlements_are_offered<F: Frontier>(open: &impl Open<F>) {
     let bench = Bench::new(open, FrontierConfig { depth_max: Some(1), ..FrontierConfig::default() });
     bench.offer(&["http://a.example/", "http://b.example/"]);
     let leases = bench.lease(9);
-    let page = |lease: &Lease, links| Settlement { lease: lease.id, kind: SettlementKind::Indexed, links };
+    let page = |lease: &Lease, links| Settlement {
+        lease: lease.id,
+        kind: SettlementKind::Indexed,
+        links,
+        validators: None,
+    };
     let shared = candidate("http://c.example/", 1);
     let summary = bench.frontier.settle(vec![
         page(&leases[0], vec![shared.clone(), candidate("http://a.example/", 1)]),
         page(&leases[1], vec![shared, candidate("http://d.example/", 2)]),
     ]);
-    assert_eq!(summary.expect("settle"), OfferSummary { new: 1, seen: 2, too_deep: 1 });
+    assert_eq!(summary.expect("settle"), OfferSummary { new: 1, seen: 2, too_deep: 1, refused: 0 });
     assert_eq!(bench.run_to_the_end(), ["http://c.example/"]);
 }
 

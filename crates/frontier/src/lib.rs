@@ -3,12 +3,15 @@
 mod config;
 pub mod contract;
 mod fjall_frontier;
+mod linkers;
+mod log;
 mod memory_frontier;
 mod record;
 mod schedule;
+mod seen;
 mod url_state;
 
-pub use config::FrontierConfig;
+pub use config::{DomainBudget, FrontierConfig, Recrawl};
 pub use fjall_frontier::{Blob, FjallFrontier};
 pub use memory_frontier::MemoryFrontier;
 pub use url_state::{UrlState, UrlStatus};

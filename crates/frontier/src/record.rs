@@ -5,74 +5,138 @@
 //! order of offering, retries by the moment they are due. Nothing here touches a disk; what does not
 //! decode is [`FrontierError::Damaged`], never a panic.
 
+use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
-use webloom_model::{Clock, FrontierError, LinkCandidate, PageUrl};
+use webloom_model::{Clock, FetchNote, FrontierError, Validators};
 
-use crate::schedule::{Entry, HostFacts, Place, after};
+use crate::linkers::Linkers;
+use crate::schedule::{HostFacts, Manners, Place, after};
 
 /// The version of all shapes below, and the first byte of every value.
 const SHAPE: u8 = 1;
 
-/// In `urls`: what became of a URL. While it is queued or waits, the rest is told by the entry there.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum UrlRecord {
-    Queued { depth: u32, seq: u64 },
-    Waiting { due_ms: u64, seq: u64 },
-    Indexed(SettledRecord),
-    NoPage(SettledRecord),
-}
-
-/// A URL that is done with.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct SettledRecord {
-    pub depth: u32,
-    pub found_on: Option<PageUrl>,
+/// In `lives`: what became of a URL since it was first heard of. A URL that only waits has none.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct LifeRecord {
+    /// Its place in the log, which tells the rest.
+    pub position: u64,
+    pub stage: StageRecord,
     pub attempts: u32,
-    pub at_ms: u64,
+    pub score: Option<f32>,
+    /// True when it was banned while it was out: it stays so once it is settled.
+    pub banned: bool,
+    /// The latest fetches, oldest first.
+    pub fetches: Vec<FetchNote>,
+    /// Pages fetched here.
+    pub visits: u32,
+    /// Those that were not as the one before.
+    pub changes: u32,
+    /// When the first was fetched.
+    pub first_visit_ms: u64,
+    pub next_visit_ms: Option<u64>,
+    pub validators: Option<Validators>,
 }
 
-/// In `queue` and `later`: a candidate and how often it failed. What the key says is not said again.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct EntryRecord {
-    depth: u32,
-    url: PageUrl,
-    found_on: Option<PageUrl>,
-    anchor: Option<String>,
-    redirects: Vec<PageUrl>,
-    attempt: u32,
+/// Where a URL stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum StageRecord {
+    Queued,
+    Waiting { due_ms: u64 },
+    Indexed { at_ms: u64 },
+    NoPage { at_ms: u64 },
+    Banned { at_ms: u64 },
 }
 
-/// The same, borrowed: candidates are written far more often than they are read.
-#[derive(Serialize)]
-struct EntryRecordRef<'a> {
-    depth: u32,
-    url: &'a str,
-    found_on: Option<&'a str>,
-    anchor: Option<&'a str>,
-    redirects: Vec<&'a str>,
-    attempt: u32,
+/// Fetches of a URL that are remembered.
+const FETCHES_MAX: usize = 8;
+
+impl LifeRecord {
+    pub fn new(position: u64) -> Self {
+        Self {
+            position,
+            stage: StageRecord::Queued,
+            attempts: 0,
+            score: None,
+            banned: false,
+            fetches: Vec::new(),
+            visits: 0,
+            changes: 0,
+            first_visit_ms: 0,
+            next_visit_ms: None,
+            validators: None,
+        }
+    }
+
+    /// Remembers a fetch.
+    pub fn note(&mut self, note: FetchNote) {
+        if self.fetches.len() >= FETCHES_MAX {
+            self.fetches.remove(0);
+        }
+        self.fetches.push(note);
+    }
+
+    /// Remembers that a page was fetched, and whether it had changed.
+    pub fn visited(&mut self, changed: bool, at_ms: u64) {
+        if self.visits == 0 {
+            self.first_visit_ms = at_ms;
+        } else {
+            self.changes += u32::from(changed);
+        }
+        self.visits = self.visits.saturating_add(1);
+    }
+}
+
+/// In `later`: a URL that is to be queued at its time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct LaterRecord {
+    pub attempt: u32,
+    /// True when a page is visited again, false when a fetch is tried again.
+    pub revisit: bool,
 }
 
 /// In `hosts`: what must be known of a host before its queue is read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct HostRecord {
-    queued: u64,
-    waiting: u64,
-    indexed: u64,
-    crawl_delay_ms: Option<u64>,
-    held_until_ms: Option<u64>,
+    /// Its number in the keys of `queue`.
+    pub number: u32,
+    pub queued: u64,
+    pub waiting: u64,
+    pub indexed: u64,
+    pub errors: u64,
+    pub crawl_delay_ms: Option<u64>,
+    pub held_until_ms: Option<u64>,
+    pub not_before_ms: Option<u64>,
+    pub elapsed_ms: u64,
+    pub trouble: u8,
+    pub address: Option<IpAddr>,
+    /// Its number in `rota`, while something is queued and may be fetched.
+    pub rota: Option<u64>,
+    pub exhausted: bool,
+    pub blocked: bool,
 }
 
-/// In `meta`: sums over all, and the next number to give to an entry.
+/// In `domains`, when there is a budget per domain: what is counted for it.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(crate) struct DomainRecord {
+    pub indexed: u64,
+    pub linkers: Linkers,
+}
+
+/// In `meta`: sums over all, and the next numbers to give.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct CountersRecord {
     pub known: u64,
     pub indexed: u64,
     pub no_page: u64,
-    pub seq_next: u64,
+    /// Hosts with something queued or waiting.
+    pub hosts: u64,
+    pub host_next: u32,
+    pub rota_next: u64,
+    /// The end of the log that counts.
+    pub log_end: u64,
 }
 
 pub(crate) fn encode(record: &impl Serialize) -> Result<Vec<u8>, FrontierError> {
@@ -91,45 +155,37 @@ pub(crate) fn decode<T: DeserializeOwned>(key: &[u8], value: &[u8]) -> Result<T,
     }
 }
 
-pub(crate) fn encode_entry(candidate: &LinkCandidate, attempt: u32) -> Result<Vec<u8>, FrontierError> {
-    encode(&EntryRecordRef {
-        depth: candidate.depth,
-        url: candidate.url.as_str(),
-        found_on: candidate.found_on.as_ref().map(PageUrl::as_str),
-        anchor: candidate.anchor.as_deref(),
-        redirects: candidate.redirects.iter().map(PageUrl::as_str).collect(),
-        attempt,
-    })
-}
-
-pub(crate) fn decode_entry(key: &[u8], value: &[u8]) -> Result<Entry, FrontierError> {
-    let EntryRecord { depth, url, found_on, anchor, redirects, attempt } = decode(key, value)?;
-    Ok(Entry { candidate: LinkCandidate { url, depth, found_on, anchor, redirects }, attempt })
-}
-
 pub(crate) fn damaged(key: &[u8], reason: String) -> FrontierError {
     FrontierError::Damaged { key: key.escape_ascii().to_string(), reason }
 }
 
-/// `host \0 depth seq`, both numbers big-endian. A host name holds no zero byte, so no host's entries
-/// stand among another's.
-pub(crate) fn queue_key(host: &str, place: Place) -> Vec<u8> {
-    let mut key = Vec::with_capacity(host.len() + 13);
-    key.extend_from_slice(host.as_bytes());
-    key.push(0);
-    key.extend_from_slice(&place.depth.to_be_bytes());
-    key.extend_from_slice(&place.seq.to_be_bytes());
-    key
+/// `host rank position`, all big-endian.
+pub(crate) fn queue_key(host: u32, place: Place) -> [u8; 16] {
+    (u128::from(host) << 96 | u128::from(place.rank) << 64 | u128::from(place.position)).to_be_bytes()
 }
 
 /// The place a queue key names.
 pub(crate) fn queue_place(key: &[u8]) -> Result<Place, FrontierError> {
-    match key.split_last_chunk::<13>() {
-        Some((_, &[0, d0, d1, d2, d3, s0, s1, s2, s3, s4, s5, s6, s7])) => Ok(Place {
-            depth: u32::from_be_bytes([d0, d1, d2, d3]),
-            seq: u64::from_be_bytes([s0, s1, s2, s3, s4, s5, s6, s7]),
-        }),
-        _ => Err(damaged(key, "not a key of the queue".to_owned())),
+    match <[u8; 16]>::try_from(key) {
+        Ok(bytes) => {
+            let number = u128::from_be_bytes(bytes);
+            Ok(Place { rank: (number >> 64) as u32, position: number as u64 })
+        }
+        Err(_) => Err(damaged(key, "not a key of the queue".to_owned())),
+    }
+}
+
+/// The value of a queue key: how often it failed; mostly never, which takes no room.
+pub(crate) fn attempt_bytes(attempt: u32) -> Vec<u8> {
+    if attempt == 0 { Vec::new() } else { attempt.to_be_bytes().to_vec() }
+}
+
+/// What [`attempt_bytes`] said.
+pub(crate) fn attempt_of(key: &[u8], value: &[u8]) -> Result<u32, FrontierError> {
+    match value {
+        [] => Ok(0),
+        [a, b, c, d] => Ok(u32::from_be_bytes([*a, *b, *c, *d])),
+        _ => Err(damaged(key, "not a number of attempts".to_owned())),
     }
 }
 
@@ -146,15 +202,23 @@ pub(crate) fn later_due(key: &[u8]) -> Result<u64, FrontierError> {
     }
 }
 
+/// What a `later` key names: when it is due, and the position in the log.
+pub(crate) fn later_position(key: &[u8]) -> Result<u64, FrontierError> {
+    match <[u8; 16]>::try_from(key) {
+        Ok(bytes) => Ok(u128::from_be_bytes(bytes) as u64),
+        Err(_) => Err(damaged(key, "not a key of the retries".to_owned())),
+    }
+}
+
 impl HostRecord {
-    pub fn new(facts: &HostFacts, anchor: &Anchor) -> Self {
-        Self {
-            queued: facts.queued,
-            waiting: facts.waiting,
-            indexed: facts.indexed,
-            crawl_delay_ms: facts.crawl_delay.map(|delay| delay.as_millis() as u64),
-            held_until_ms: facts.held_until.map(|until| anchor.to_wall(until)),
-        }
+    /// Takes over what a host taught us.
+    pub fn set_manners(&mut self, manners: &Manners, anchor: &Anchor) {
+        self.crawl_delay_ms = manners.crawl_delay.map(|delay| delay.as_millis() as u64);
+        self.held_until_ms = manners.held_until.map(|until| anchor.to_wall(until));
+        self.elapsed_ms = manners.elapsed.as_millis() as u64;
+        self.trouble = manners.trouble;
+        self.errors = manners.errors;
+        self.address = manners.address;
     }
 
     pub fn facts(&self, anchor: &Anchor) -> HostFacts {
@@ -162,9 +226,21 @@ impl HostRecord {
             queued: self.queued,
             waiting: self.waiting,
             indexed: self.indexed,
-            crawl_delay: self.crawl_delay_ms.map(Duration::from_millis),
-            held_until: self.held_until_ms.map(|until| anchor.to_instant(until)),
+            manners: Manners {
+                crawl_delay: self.crawl_delay_ms.map(Duration::from_millis),
+                held_until: self.held_until_ms.map(|until| anchor.to_instant(until)),
+                elapsed: Duration::from_millis(self.elapsed_ms),
+                trouble: self.trouble,
+                errors: self.errors,
+                address: self.address,
+            },
+            blocked: self.blocked,
         }
+    }
+
+    /// True when it counts as a host with something queued.
+    pub fn counts(&self) -> bool {
+        self.queued > 0 || self.waiting > 0
     }
 }
 
@@ -210,33 +286,33 @@ pub(crate) fn timestamp(wall_ms: u64) -> Timestamp {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use webloom_model::FetchKind;
 
     use super::*;
 
-    fn candidate() -> LinkCandidate {
-        let url = |text| PageUrl::parse(text).unwrap();
-        LinkCandidate {
-            url: url("http://a.example/x"),
-            depth: 3,
-            found_on: Some(url("http://b.example/")),
-            anchor: Some("more – here".to_owned()),
-            redirects: vec![url("http://a.example/old")],
+    fn life() -> LifeRecord {
+        let mut life = LifeRecord::new(77);
+        for at_ms in 0..20 {
+            life.note(FetchNote { at_ms, kind: FetchKind::Failed, status: Some(503), elapsed_ms: None });
         }
+        life
     }
 
     #[test]
-    fn an_entry_comes_back_as_it_was() {
-        for candidate in [candidate(), LinkCandidate::seed(PageUrl::parse("http://[::1]:1/").unwrap())] {
-            let value = encode_entry(&candidate, 7).unwrap();
-            assert_eq!(decode_entry(b"k", &value).unwrap(), Entry { candidate, attempt: 7 });
-        }
+    fn a_life_comes_back_as_it_was_and_remembers_its_end() {
+        let life = life();
+        assert_eq!(
+            life.fetches.iter().map(|note| note.at_ms).collect::<Vec<_>>(),
+            (12..20).collect::<Vec<_>>()
+        );
+        assert_eq!(decode::<LifeRecord>(b"k", &encode(&life).unwrap()).unwrap(), life);
     }
 
     #[test]
     fn records_of_another_shape_are_refused() {
-        let mut value = encode_entry(&candidate(), 0).unwrap();
+        let mut value = encode(&life()).unwrap();
         value[0] = 9;
-        let error = decode_entry(b"a.example\0\x01", &value).unwrap_err().to_string();
+        let error = decode::<LifeRecord>(b"a.example\0\x01", &value).unwrap_err().to_string();
         assert_eq!(error, r"frontier record `a.example\x00\x01` is damaged: unknown shape 9");
         assert!(decode::<CountersRecord>(b"k", &[]).is_err());
     }
@@ -245,35 +321,40 @@ mod tests {
         #[test]
         fn bytes_that_are_no_record_are_an_error_and_no_panic(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
             let shaped: Vec<u8> = [SHAPE].into_iter().chain(bytes.iter().copied()).collect();
-            let _ = decode_entry(b"k", &shaped);
-            let _ = decode::<UrlRecord>(b"k", &shaped);
+            let _ = decode::<LifeRecord>(b"k", &shaped);
             let _ = decode::<HostRecord>(b"k", &shaped);
             let _ = queue_place(&bytes);
+            let _ = attempt_of(b"k", &bytes);
             let _ = later_due(&bytes);
+            let _ = later_position(&bytes);
         }
 
         #[test]
-        fn a_cut_entry_is_damaged(cut in 0_usize..60) {
-            let value = encode_entry(&candidate(), 1).unwrap();
+        fn a_cut_record_is_damaged(cut in 0_usize..60) {
+            let value = encode(&life()).unwrap();
             let end = cut.min(value.len() - 1);
-            let is_damaged = matches!(decode_entry(b"k", &value[..end]), Err(FrontierError::Damaged { .. }));
+            let is_damaged = matches!(decode::<LifeRecord>(b"k", &value[..end]), Err(FrontierError::Damaged { .. }));
             prop_assert!(is_damaged);
         }
 
         #[test]
-        fn queue_keys_sort_like_places(
-            a in (0_u32..400, any::<u64>()),
-            b in (0_u32..400, any::<u64>()),
-        ) {
-            let [a, b] = [a, b].map(|(depth, seq)| Place { depth, seq });
-            prop_assert_eq!(queue_key("h", a).cmp(&queue_key("h", b)), a.cmp(&b));
-            prop_assert_eq!(queue_place(&queue_key("h", a)).unwrap(), a);
+        fn queue_keys_sort_like_places(a in any::<(u32, u64)>(), b in any::<(u32, u64)>()) {
+            let [a, b] = [a, b].map(|(rank, position)| Place { rank, position });
+            prop_assert_eq!(queue_key(7, a).cmp(&queue_key(7, b)), a.cmp(&b));
+            prop_assert_eq!(queue_place(&queue_key(7, a)).unwrap(), a);
+            prop_assert!(queue_key(7, a) < queue_key(8, b));
         }
 
         #[test]
         fn later_keys_sort_by_due(a in any::<(u64, u64)>(), b in any::<(u64, u64)>()) {
             prop_assert_eq!(later_key(a.0, a.1).cmp(&later_key(b.0, b.1)), a.cmp(&b));
             prop_assert_eq!(later_due(&later_key(a.0, a.1)).unwrap(), a.0);
+            prop_assert_eq!(later_position(&later_key(a.0, a.1)).unwrap(), a.1);
+        }
+
+        #[test]
+        fn attempts_come_back(attempt in any::<u32>()) {
+            prop_assert_eq!(attempt_of(b"k", &attempt_bytes(attempt)).unwrap(), attempt);
         }
     }
 }

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
@@ -10,8 +11,9 @@ use tempfile::TempDir;
 use webloom_frontier::contract;
 use webloom_frontier::{FjallFrontier, FrontierConfig, MemoryFrontier};
 use webloom_model::{
-    Clock, Frontier, FrontierCounts, FrontierError, HostHint, LeaseAnswer, LeaseId, LinkCandidate,
-    OfferSummary, Settlement,
+    Ban, Clock, Frontier, FrontierCounts, FrontierError, FrontierLimits, HostHint, Injection,
+    InjectionReport, LeaseAnswer, LeaseId, LinkCandidate, OfferSummary, PageUrl, QueueQuery, QueueView,
+    Settlement, UrlLife,
 };
 
 /// A durable frontier whose directory goes when it does.
@@ -20,27 +22,31 @@ struct InTempDir {
     _directory: TempDir,
 }
 
+/// Hands every call on.
+macro_rules! delegate {
+    ($(fn $name:ident(&self $(, $argument:ident: $type:ty)*) $(-> $answer:ty)?;)*) => {
+        $(fn $name(&self $(, $argument: $type)*) $(-> $answer)? { self.frontier.$name($($argument),*) })*
+    };
+}
+
 impl Frontier for InTempDir {
-    fn offer(&self, candidates: &[LinkCandidate]) -> Result<OfferSummary, FrontierError> {
-        self.frontier.offer(candidates)
-    }
-    fn lease(&self, max: usize) -> Result<LeaseAnswer, FrontierError> {
-        self.frontier.lease(max)
-    }
-    fn request_finished(&self, lease: LeaseId, hint: HostHint) {
-        self.frontier.request_finished(lease, hint);
-    }
-    fn reserve(&self, host: &str) -> Option<Instant> {
-        self.frontier.reserve(host)
-    }
-    fn release(&self, host: &str, hint: HostHint) {
-        self.frontier.release(host, hint);
-    }
-    fn settle(&self, settlements: Vec<Settlement>) -> Result<OfferSummary, FrontierError> {
-        self.frontier.settle(settlements)
-    }
-    fn counts(&self) -> FrontierCounts {
-        self.frontier.counts()
+    delegate! {
+        fn offer(&self, candidates: &[LinkCandidate]) -> Result<OfferSummary, FrontierError>;
+        fn lease(&self, max: usize) -> Result<LeaseAnswer, FrontierError>;
+        fn request_finished(&self, lease: LeaseId, hint: HostHint);
+        fn reserve(&self, host: &str) -> Option<Instant>;
+        fn release(&self, host: &str, hint: HostHint);
+        fn settle(&self, settlements: Vec<Settlement>) -> Result<OfferSummary, FrontierError>;
+        fn counts(&self) -> FrontierCounts;
+        fn resolved(&self, host: &str, address: IpAddr);
+        fn inject(&self, injections: &[Injection]) -> Result<InjectionReport, FrontierError>;
+        fn rescore(&self, scores: &[(PageUrl, f32)]) -> Result<InjectionReport, FrontierError>;
+        fn ban(&self, bans: &[Ban]) -> Result<InjectionReport, FrontierError>;
+        fn recrawl_now(&self, url: &PageUrl) -> Result<bool, FrontierError>;
+        fn inspect(&self, url: &PageUrl) -> Result<Option<UrlLife>, FrontierError>;
+        fn queues(&self, query: &QueueQuery) -> Result<Vec<QueueView>, FrontierError>;
+        fn limits(&self) -> FrontierLimits;
+        fn set_limits(&self, limits: &FrontierLimits) -> Result<(), FrontierError>;
     }
 }
 

@@ -40,12 +40,12 @@ fn another_format_is_refused() {
     let clock = ManualClock::new();
     drop(open(directory.path(), &clock).unwrap());
     {
-        let database = fjall::Database::builder(directory.path()).open().unwrap();
+        let database = fjall::Database::builder(directory.path().join("store")).open().unwrap();
         let meta = database.keyspace("meta", fjall::KeyspaceCreateOptions::default).unwrap();
         meta.insert("format", 77_u32.to_be_bytes()).unwrap();
     }
     let error = open(directory.path(), &clock).unwrap_err();
-    assert!(matches!(error, FrontierError::Format { found: 77, known: 1, .. }), "{error}");
+    assert!(matches!(error, FrontierError::Format { found: 77, known: 2, .. }), "{error}");
 }
 
 #[test]
@@ -57,11 +57,11 @@ fn a_damaged_record_is_named() {
         frontier.offer(&[LinkCandidate::seed(url("http://a.example/"))]).unwrap();
     }
     {
-        let database = fjall::Database::builder(directory.path()).open().unwrap();
+        let database = fjall::Database::builder(directory.path().join("store")).open().unwrap();
         let hosts = database.keyspace("hosts", fjall::KeyspaceCreateOptions::default).unwrap();
         hosts.insert("a.example", [1, 0xff]).unwrap();
     }
-    let error = open(directory.path(), &clock).unwrap_err();
+    let error = open(directory.path(), &clock).unwrap().lease(1).unwrap_err();
     assert!(matches!(&error, FrontierError::Damaged { key, .. } if key == "a.example"), "{error}");
 }
 
@@ -110,7 +110,9 @@ fn tell_a_life(frontier: &impl Frontier, clock: &ManualClock, lookup: impl Fn(&P
         other => panic!("no lease: {other:?}"),
     };
     let settle = |lease, kind| {
-        frontier.settle(vec![Settlement { lease, kind, links: Vec::new() }]).expect("settles");
+        frontier
+            .settle(vec![Settlement { lease, kind, links: Vec::new(), validators: None }])
+            .expect("settles");
     };
     frontier.offer(&[candidate]).expect("offers");
     assert_eq!(lookup(&page), state(UrlStatus::Queued, 0));
@@ -156,7 +158,12 @@ fn threads_may_share_a_frontier() {
                             LinkCandidate { depth, ..LinkCandidate::seed(target) }
                         });
                         let links = if depth <= 10 { links.collect() } else { Vec::new() };
-                        let end = Settlement { lease: lease.id, kind: SettlementKind::Indexed, links };
+                        let end = Settlement {
+                            lease: lease.id,
+                            kind: SettlementKind::Indexed,
+                            links,
+                            validators: None,
+                        };
                         frontier.settle(vec![end]).unwrap();
                     }
                 }

@@ -143,6 +143,7 @@ fn drain(directory: &Path, acknowledged: &BTreeMap<u64, Acknowledged>) {
                     lease: lease.id,
                     kind: SettlementKind::Indexed,
                     links: Vec::new(),
+                    validators: None,
                 };
                 frontier.settle(leases.iter().map(end).collect()).unwrap();
             }
@@ -197,7 +198,7 @@ fn child_crawls_until_it_is_killed() {
                     news.push(("offered", target));
                 }
             }
-            settlements.push(Settlement { lease: lease.id, kind, links });
+            settlements.push(Settlement { lease: lease.id, kind, links, validators: None });
         }
         frontier.settle(settlements).unwrap();
         news.into_iter().for_each(|(what, number)| say(what, number));

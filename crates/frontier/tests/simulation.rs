@@ -7,6 +7,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may stop where something is wrong")]
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -25,7 +26,7 @@ proptest! {
 
     #[test]
     fn memory_keeps_every_promise(seed in any::<u64>()) {
-        let mut world = World::from_seed(seed, false, MemoryFrontier::new);
+        let mut world = World::from_seed(seed, false, false, MemoryFrontier::new);
         world.run(400);
     }
 }
@@ -36,7 +37,17 @@ proptest! {
     #[test]
     fn fjall_keeps_every_promise(seed in any::<u64>()) {
         let directory = tempfile::tempdir().unwrap();
-        let mut world = World::from_seed(seed, false, |config, clock| {
+        let mut world = World::from_seed(seed, false, false, |config, clock| {
+            FjallFrontier::open(directory.path(), config, clock).unwrap()
+        });
+        world.run(250);
+    }
+
+    // More hosts than may be in memory: none is hurried, and in the end all were crawled.
+    #[test]
+    fn fjall_keeps_every_promise_when_crowded(seed in any::<u64>(), reopens in any::<bool>()) {
+        let directory = tempfile::tempdir().unwrap();
+        let mut world = World::from_seed(seed, reopens, true, |config, clock| {
             FjallFrontier::open(directory.path(), config, clock).unwrap()
         });
         world.run(250);
@@ -45,11 +56,29 @@ proptest! {
     #[test]
     fn fjall_keeps_every_promise_when_reopened_at_any_moment(seed in any::<u64>()) {
         let directory = tempfile::tempdir().unwrap();
-        let mut world = World::from_seed(seed, true, |config, clock| {
+        let mut world = World::from_seed(seed, true, false, |config, clock| {
             FjallFrontier::open(directory.path(), config, clock).unwrap()
         });
         world.run(250);
     }
+}
+
+/// A million requests of random webs, with random delays wished by robots files, slow and failing servers, shared
+/// addresses. Takes a minute or two: `cargo nextest run -p webloom-frontier --run-ignored all a_million`.
+#[test]
+#[ignore = "long; part of no quick run"]
+fn a_million_requests_without_a_violation() {
+    let mut requests = 0;
+    for seed in 0.. {
+        let mut world = World::from_seed(seed, false, false, MemoryFrontier::new);
+        world.pages = 400;
+        world.run(3000);
+        requests += world.requests;
+        if requests >= 1_000_000 {
+            break;
+        }
+    }
+    assert!(requests >= 1_000_000);
 }
 
 /// Sebastiano Vigna's splitmix64: a few lines are enough to be random here.
@@ -83,10 +112,14 @@ struct World<F, O> {
     lost: Vec<Lease>,
     hosts: u64,
     pages: u64,
+    /// True when there are more hosts than may be in memory.
+    crowded: bool,
+    /// Leases so far.
+    requests: u64,
 }
 
 impl<F: Frontier, O: Fn(FrontierConfig, Arc<dyn Clock>) -> F> World<F, O> {
-    fn from_seed(seed: u64, reopens: bool, open: O) -> Self {
+    fn from_seed(seed: u64, reopens: bool, crowded: bool, open: O) -> Self {
         let mut dice = Dice(seed);
         let config = FrontierConfig {
             host_delay: SECOND * dice.pick(&[0, 1, 1, 4]),
@@ -99,6 +132,13 @@ impl<F: Frontier, O: Fn(FrontierConfig, Arc<dyn Clock>) -> F> World<F, O> {
             pages_max: dice.pick(&[None, None, Some(30)]),
             pages_per_host_max: dice.pick(&[None, None, Some(6)]),
             heads_per_host: dice.pick(&[1, 2, 5, 64]),
+            ip_delay: SECOND * dice.pick(&[0, 0, 1, 2]),
+            slow_factor: dice.pick(&[0, 2, 3]) as u32,
+            slow_delay_max: SECOND * 20,
+            hosts_active_max: if crowded { 1 + dice.roll(3) as usize } else { 1000 },
+            turns_max: dice.pick(&[1, 2, 64]),
+            seen_table_keys: 1 + dice.roll(50) as usize,
+            ..FrontierConfig::default()
         };
         let clock = ManualClock::new();
         let frontier = Some(open(config.clone(), clock.clone()));
@@ -106,7 +146,21 @@ impl<F: Frontier, O: Fn(FrontierConfig, Arc<dyn Clock>) -> F> World<F, O> {
         let hosts = 1 + dice.roll(12);
         let pages = hosts * (1 + dice.roll(20));
         let (working, lost) = (Vec::new(), Vec::new());
-        Self { dice, config, clock, open, frontier, reopens, oracle, working, lost, hosts, pages }
+        Self {
+            dice,
+            config,
+            clock,
+            open,
+            frontier,
+            reopens,
+            oracle,
+            working,
+            lost,
+            hosts,
+            pages,
+            crowded,
+            requests: 0,
+        }
     }
 
     fn run(&mut self, steps: u32) {
@@ -203,16 +257,31 @@ impl<F: Frontier, O: Fn(FrontierConfig, Arc<dyn Clock>) -> F> World<F, O> {
         if let LeaseAnswer::Leased(leases) = &answer {
             assert!(!leases.is_empty() && leases.len() <= max);
             count = leases.len();
+            self.requests += leases.len() as u64;
             for lease in leases {
                 self.oracle.lease(lease, now);
                 self.working.push((lease.clone(), false));
             }
+            for lease in leases {
+                // Some addresses are known before the answer, some with it; what is not stored is lost in a reopening.
+                if !self.reopens && self.dice.roll(3) == 0 {
+                    let address = self.address_of(lease.url().host());
+                    self.frontier().resolved(lease.url().host(), address);
+                    self.oracle.resolved(lease.id, address);
+                }
+            }
         }
-        if count < max {
+        if count < max && !self.crowded {
             let forgotten = self.oracle.hosts_that_may_be_asked(now);
             assert!(forgotten.is_empty(), "{answer:?}, though these may be asked: {forgotten:?}");
         }
         answer
+    }
+
+    /// Three hosts share an address.
+    fn address_of(&self, host: &str) -> IpAddr {
+        let number: u32 = host.bytes().map(u32::from).sum::<u32>() % 3;
+        IpAddr::V4(Ipv4Addr::from(0xc000_0200 + number))
     }
 
     fn finish_one(&mut self) {
@@ -229,6 +298,10 @@ impl<F: Frontier, O: Fn(FrontierConfig, Arc<dyn Clock>) -> F> World<F, O> {
         if !self.reopens {
             hint.crawl_delay = self.dice.pick(&[None, None, Some(SECOND * 2), Some(SECOND * 50)]);
             hint.retry_after = self.dice.pick(&[None, None, None, Some(SECOND * 40)]);
+            hint.took =
+                self.dice.pick(&[None, None, Some(SECOND / 10), Some(SECOND * 3), Some(SECOND * 100)]);
+            hint.trouble = self.dice.roll(4) == 0;
+            hint.remote = (self.dice.roll(2) == 0).then(|| self.address_of(lease.url().host()));
         }
         self.frontier().request_finished(lease.id, hint);
         self.oracle.finish(lease.id, hint, self.clock.now());
@@ -270,7 +343,7 @@ impl<F: Frontier, O: Fn(FrontierConfig, Arc<dyn Clock>) -> F> World<F, O> {
             SettlementKind::Indexed => self.some_candidates(lease.candidate.depth + 1, 4),
             _ => Vec::new(),
         };
-        Settlement { lease: lease.id, kind, links }
+        Settlement { lease: lease.id, kind, links, validators: None }
     }
 
     fn settle(&mut self, settlements: &[Settlement]) {
@@ -316,6 +389,8 @@ struct Oracle {
     hosts: BTreeMap<String, OracleHost>,
     /// Earliest next request, and requests under way.
     domains: HashMap<String, (Option<Instant>, u32)>,
+    /// The same for addresses.
+    addresses: HashMap<IpAddr, (Option<Instant>, u32)>,
     leases: BTreeMap<LeaseId, OracleLease>,
     order: u64,
 }
@@ -328,6 +403,9 @@ struct OracleHost {
     /// Retries: URL, attempts, earliest and latest moment they are due, depth.
     waiting: Vec<(PageUrl, u32, Instant, Instant, u32)>,
     crawl_delay: Duration,
+    took: Duration,
+    trouble: u32,
+    address: Option<IpAddr>,
     not_before: Option<Instant>,
     asking: Option<LeaseId>,
     leased: u64,
@@ -341,6 +419,8 @@ struct OracleLease {
     attempt: u32,
     deadline: Instant,
     finished: bool,
+    /// The address whose clock it runs on.
+    address: Option<IpAddr>,
 }
 
 impl Oracle {
@@ -351,6 +431,7 @@ impl Oracle {
             settled: BTreeSet::new(),
             hosts: BTreeMap::new(),
             domains: HashMap::new(),
+            addresses: HashMap::new(),
             leases: BTreeMap::new(),
             order: 0,
         }
@@ -403,8 +484,21 @@ impl Oracle {
                 attempt,
                 deadline: now + self.config.lease_ttl,
                 finished: false,
+                address: host.address,
             },
         );
+        if let Some(address) = host.address {
+            self.addresses.entry(address).or_default().1 += 1;
+        }
+    }
+
+    fn resolved(&mut self, id: LeaseId, address: IpAddr) {
+        let Some(lease) = self.leases.get_mut(&id) else { return };
+        self.hosts.get_mut(&lease.host).expect("known").address = Some(address);
+        if lease.address.is_none() {
+            lease.address = Some(address);
+            self.addresses.entry(address).or_default().1 += 1;
+        }
     }
 
     /// Puts a retry back into the queue if its time may have come.
@@ -435,6 +529,16 @@ impl Oracle {
             }
             if let Some(moment) = not_before.filter(|moment| *moment > now) {
                 return Some(format!("the domain is owed {:?} more", moment - now));
+            }
+        }
+        if !self.config.ip_delay.is_zero()
+            && let Some(&(not_before, asking)) = host.address.and_then(|address| self.addresses.get(&address))
+        {
+            if asking > 0 {
+                return Some("the address has an unfinished request".to_owned());
+            }
+            if let Some(moment) = not_before.filter(|moment| *moment > now) {
+                return Some(format!("the address is owed {:?} more", moment - now));
             }
         }
         if self.config.pages_per_host_max.is_some_and(|pages| host.indexed + host.leased >= pages) {
@@ -472,6 +576,15 @@ impl Oracle {
         if std::mem::replace(&mut lease.finished, true) {
             return;
         }
+        if let Some(address) = hint.remote {
+            self.resolved(id, address);
+        }
+        let Some(lease) = self.leases.get(&id) else { return };
+        if let Some(clock) = lease.address.and_then(|address| self.addresses.get_mut(&address)) {
+            clock.1 -= 1;
+            clock.0 =
+                clock.0.max(Some(at + if hint.untouched { Duration::ZERO } else { self.config.ip_delay }));
+        }
         let host = self.hosts.get_mut(&lease.host).expect("known");
         host.asking = None;
         let domain = self.domains.entry(host.domain.clone()).or_default();
@@ -480,7 +593,17 @@ impl Oracle {
             host.crawl_delay = delay.min(self.config.crawl_delay_max);
         }
         if !hint.untouched {
-            host.not_before = host.not_before.max(Some(at + host.crawl_delay.max(self.config.host_delay)));
+            host.took = hint.took.unwrap_or(host.took);
+            host.trouble =
+                if hint.trouble { (host.trouble + 1).min(8) } else { host.trouble.saturating_sub(1) };
+            let asked = host.crawl_delay.max(self.config.host_delay);
+            let mut delay = asked;
+            if !self.config.host_delay.is_zero() {
+                let longest = self.config.slow_delay_max;
+                delay = delay.max((host.took * self.config.slow_factor).min(longest));
+                delay = delay.max((asked * (1 << host.trouble)).min(longest));
+            }
+            host.not_before = host.not_before.max(Some(at + delay));
             domain.0 = domain.0.max(Some(at + self.config.domain_delay));
         }
         if let Some(pause) = hint.retry_after {
@@ -498,7 +621,7 @@ impl Oracle {
                 host.indexed += 1;
                 self.settled.insert(lease.url);
             }
-            SettlementKind::NoPage => {
+            SettlementKind::Unchanged | SettlementKind::NoPage => {
                 self.settled.insert(lease.url);
             }
             SettlementKind::Retry(pause) => {
@@ -536,6 +659,7 @@ impl Oracle {
             self.take_back(id);
         }
         self.domains.clear();
+        self.addresses.clear();
         for host in self.hosts.values_mut() {
             host.asking = None;
             host.not_before = Some(now + self.config.host_delay);

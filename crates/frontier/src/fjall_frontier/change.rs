@@ -1,0 +1,340 @@
+//! One write in the making: the batch for the disk, and what the scheduler hears once it is there.
+
+use std::collections::{HashMap, HashSet};
+use std::time::{Duration, Instant};
+
+use fjall::OwnedWriteBatch;
+use webloom_model::{
+    FetchKind, FetchNote, FrontierError, InjectionReport, LinkCandidate, OfferSummary, PageUrl,
+    SettlementKind, Validators,
+};
+
+use super::Writer;
+use super::store::{Store, read};
+use crate::FrontierConfig;
+use crate::record::{
+    Anchor, DomainRecord, HostRecord, LaterRecord, LifeRecord, StageRecord, attempt_bytes, decode, encode,
+    later_key, queue_key,
+};
+use crate::schedule::{Ending, Place, after};
+use crate::seen::{BuildAlready, UrlKey};
+
+/// See the module's own words. Used by whoever holds the writer's lock.
+pub(super) struct Change<'a> {
+    pub store: &'a Store,
+    pub writer: &'a mut Writer,
+    pub config: &'a FrontierConfig,
+    pub anchor: Anchor,
+    pub now: Instant,
+    pub batch: OwnedWriteBatch,
+    pub summary: OfferSummary,
+    pub indexed: i64,
+    pub no_page: i64,
+    pub known: u64,
+    pub hosts: HashMap<Box<str>, HostChange>,
+    /// Domains whose counts change, while there is a budget for them.
+    pub domains: HashMap<Box<str>, DomainRecord>,
+    /// Keys that are new, with their positions.
+    pub fresh: Vec<(UrlKey, u64)>,
+    pub endings: Vec<(Ending, SettlementKind, Option<Instant>)>,
+    /// The earliest visit that was put off.
+    pub revisit_at: Option<Instant>,
+}
+
+/// What happens to a host.
+pub(super) struct HostChange {
+    /// Which one it is in this change: hosts that are new take turns in this order.
+    pub number: usize,
+    pub record: HostRecord,
+    /// Whether it counted as a host with something queued.
+    pub counted: bool,
+    /// True when something on disk changes.
+    pub changed: bool,
+    /// New entries.
+    pub fresh: Vec<(Place, u32)>,
+}
+
+/// Something to be queued, if it is new.
+#[derive(Clone, Copy)]
+pub(super) struct Wish<'c> {
+    pub candidate: &'c LinkCandidate,
+    /// The position of the page it was found on, if known.
+    pub parent: Option<u64>,
+    pub score: Option<f32>,
+}
+
+impl<'a> Change<'a> {
+    pub fn new(
+        store: &'a Store,
+        writer: &'a mut Writer,
+        config: &'a FrontierConfig,
+        anchor: Anchor,
+        now: Instant,
+    ) -> Self {
+        Self {
+            batch: store.database.batch(),
+            store,
+            writer,
+            config,
+            anchor,
+            now,
+            summary: OfferSummary::default(),
+            indexed: 0,
+            no_page: 0,
+            known: 0,
+            hosts: HashMap::new(),
+            domains: HashMap::new(),
+            fresh: Vec::new(),
+            endings: Vec::new(),
+            revisit_at: None,
+        }
+    }
+
+    /// Queues what is new among the candidates, in the order they come. Gives the positions of those that are not.
+    pub fn offer(&mut self, wishes: &[Wish<'_>]) -> Result<Vec<Option<u64>>, FrontierError> {
+        let keys: Vec<UrlKey> =
+            wishes.iter().map(|wish| self.store.secret.key(wish.candidate.url.as_str())).collect();
+        let positions = self.writer.find(&keys)?;
+        let mut in_batch: HashSet<UrlKey, BuildAlready> = HashSet::default();
+        let found_at_ms = self.anchor.to_wall_floor(self.now);
+        for ((wish, key), position) in wishes.iter().zip(keys).zip(&positions) {
+            if self.config.domain_budget.is_some() {
+                self.count_linker(wish.candidate)?;
+            }
+            if self.config.depth_max.is_some_and(|depth| wish.candidate.depth > depth) {
+                self.summary.too_deep += 1;
+            } else if position.is_some() || in_batch.contains(&key) {
+                self.summary.seen += 1;
+            } else if self.host(wish.candidate.url.host())?.record.blocked {
+                self.summary.refused += 1;
+            } else {
+                in_batch.insert(key);
+                self.writer.unfinished = true;
+                let position = self.writer.log.append(wish.candidate, wish.parent, found_at_ms)?;
+                let place = Place::new(wish.score, wish.candidate.depth, position);
+                if wish.score.is_some() {
+                    let life = LifeRecord { score: wish.score, ..LifeRecord::new(position) };
+                    self.put_life(key, &life)?;
+                }
+                self.fresh.push((key, position));
+                self.enqueue(wish.candidate.url.host(), place, 0)?;
+                if let Some(host) = self.hosts.get_mut(wish.candidate.url.host()) {
+                    host.fresh.push((place, 0));
+                }
+                self.summary.new += 1;
+                self.known += 1;
+            }
+        }
+        Ok(positions)
+    }
+
+    /// Counts the domain of a link's page among those that link to its target's.
+    fn count_linker(&mut self, candidate: &LinkCandidate) -> Result<(), FrontierError> {
+        let Some(page) = &candidate.found_on else { return Ok(()) };
+        let (from, to) = (page.pay_level_domain(), candidate.url.pay_level_domain());
+        if from != to {
+            let hash = self.store.secret.key(from).high;
+            let mut record = self.domain(to)?;
+            if record.linkers.add(hash) {
+                self.domains.insert(to.into(), record);
+            }
+        }
+        Ok(())
+    }
+
+    /// What is counted for a domain, as it will be after this change.
+    fn domain(&self, name: &str) -> Result<DomainRecord, FrontierError> {
+        match self.domains.get(name) {
+            Some(record) => Ok(record.clone()),
+            None => domain(self.store, name),
+        }
+    }
+
+    /// Puts an entry into the queue of a host, on disk.
+    pub fn enqueue(&mut self, host: &str, place: Place, attempt: u32) -> Result<(), FrontierError> {
+        let host = self.changed_host(host)?;
+        host.record.queued += 1;
+        let number = host.record.number;
+        self.batch.insert(&self.store.queue, queue_key(number, place), attempt_bytes(attempt));
+        Ok(())
+    }
+
+    /// Takes an entry out of the queue of a host, on disk.
+    pub fn dequeue(&mut self, host: &str, place: Place) -> Result<(), FrontierError> {
+        let host = self.changed_host(host)?;
+        host.record.queued = host.record.queued.saturating_sub(1);
+        let number = host.record.number;
+        self.batch.remove(&self.store.queue, queue_key(number, place));
+        Ok(())
+    }
+
+    /// Ends a lease.
+    pub fn settle(
+        &mut self,
+        ending: Ending,
+        kind: SettlementKind,
+        url: &PageUrl,
+        validators: Option<&Validators>,
+    ) -> Result<(), FrontierError> {
+        let mut retry_at = None;
+        // What the host said is worth keeping even when its URL only goes back.
+        self.host(url.host())?;
+        let key = self.store.secret.key(url.as_str());
+        let mut life = self.life(key)?.unwrap_or_else(|| LifeRecord::new(ending.place.position));
+        let kind = if life.banned { SettlementKind::NoPage } else { kind };
+        if kind != SettlementKind::Returned {
+            let at_ms = self.anchor.to_wall_floor(self.now);
+            self.dequeue(url.host(), ending.place)?;
+            life.note(FetchNote {
+                at_ms,
+                kind: match kind {
+                    SettlementKind::Indexed => FetchKind::Indexed,
+                    SettlementKind::Unchanged => FetchKind::Unchanged,
+                    SettlementKind::NoPage => FetchKind::NoPage,
+                    SettlementKind::Retry(_) | SettlementKind::Returned => FetchKind::Failed,
+                },
+                status: ending.hint.status,
+                elapsed_ms: ending.hint.took.map(|took| u32::try_from(took.as_millis()).unwrap_or(u32::MAX)),
+            });
+            if let Some(validators) = validators {
+                life.validators = Some(validators.clone());
+            }
+            match kind {
+                SettlementKind::Indexed | SettlementKind::Unchanged => {
+                    self.indexed += 1;
+                    self.changed_host(url.host())?.record.indexed += 1;
+                    if self.config.domain_budget.is_some() {
+                        let name = url.pay_level_domain();
+                        let mut record = self.domain(name)?;
+                        record.indexed += 1;
+                        self.domains.insert(name.into(), record);
+                    }
+                    life.stage = StageRecord::Indexed { at_ms };
+                    life.visited(kind == SettlementKind::Indexed, at_ms);
+                    self.plan_visit(ending.place.position, &mut life, at_ms)?;
+                }
+                SettlementKind::NoPage | SettlementKind::Returned => {
+                    self.no_page += 1;
+                    life.stage = if life.banned {
+                        StageRecord::Banned { at_ms }
+                    } else {
+                        StageRecord::NoPage { at_ms }
+                    };
+                    life.next_visit_ms = None;
+                }
+                SettlementKind::Retry(wish) => {
+                    let pause = self.config.retry_pause(url.as_str(), ending.attempt, wish);
+                    let due_ms = self.anchor.to_wall(after(self.now, pause));
+                    retry_at = Some(self.anchor.to_instant(due_ms));
+                    life.stage = StageRecord::Waiting { due_ms };
+                    life.attempts = ending.attempt.saturating_add(1);
+                    self.put_later(
+                        due_ms,
+                        ending.place.position,
+                        LaterRecord { attempt: life.attempts, revisit: false },
+                    )?;
+                    self.changed_host(url.host())?.record.waiting += 1;
+                }
+            }
+            // A wish to see a page now is fulfilled by seeing it.
+            if !matches!(kind, SettlementKind::Retry(_)) {
+                life.score = None;
+                life.attempts = ending.attempt;
+            }
+            self.put_life(key, &life)?;
+        }
+        self.endings.push((ending, kind, retry_at));
+        Ok(())
+    }
+
+    /// Writes down when a page is to be visited again.
+    fn plan_visit(&mut self, position: u64, life: &mut LifeRecord, at_ms: u64) -> Result<(), FrontierError> {
+        let age = Duration::from_millis(at_ms.saturating_sub(life.first_visit_ms));
+        let pause = self.config.recrawl.pause(life.visits.saturating_sub(1), life.changes, age);
+        life.next_visit_ms = pause.map(|pause| self.anchor.to_wall(after(self.now, pause)));
+        if let Some(due_ms) = life.next_visit_ms {
+            self.put_later(due_ms, position, LaterRecord { attempt: 0, revisit: true })?;
+            let due = self.anchor.to_instant(due_ms);
+            self.revisit_at = Some(self.revisit_at.map_or(due, |before| before.min(due)));
+        }
+        Ok(())
+    }
+
+    fn put_later(&mut self, due_ms: u64, position: u64, record: LaterRecord) -> Result<(), FrontierError> {
+        self.batch.insert(&self.store.later, later_key(due_ms, position), encode(&record)?);
+        Ok(())
+    }
+
+    /// What became of a URL; nothing while it only waits.
+    pub fn life(&self, key: UrlKey) -> Result<Option<LifeRecord>, FrontierError> {
+        life(self.store, key)
+    }
+
+    pub fn put_life(&mut self, key: UrlKey, life: &LifeRecord) -> Result<(), FrontierError> {
+        self.batch.insert(&self.store.lives, key.to_bytes(), encode(life)?);
+        Ok(())
+    }
+
+    /// Bans a URL that nobody has heard of, so that nobody will.
+    pub fn ban_unheard(&mut self, url: &PageUrl, key: UrlKey) -> Result<(), FrontierError> {
+        let at_ms = self.anchor.to_wall_floor(self.now);
+        self.writer.unfinished = true;
+        let position = self.writer.log.append(&LinkCandidate::seed(url.clone()), None, at_ms)?;
+        self.put_life(
+            key,
+            &LifeRecord { stage: StageRecord::Banned { at_ms }, ..LifeRecord::new(position) },
+        )?;
+        self.fresh.push((key, position));
+        self.known += 1;
+        self.no_page += 1;
+        Ok(())
+    }
+
+    /// A host, as it will be after this change.
+    pub fn host(&mut self, name: &str) -> Result<&mut HostChange, FrontierError> {
+        if !self.hosts.contains_key(name) {
+            let record = match self.writer.host(self.store, name)? {
+                Some(record) => record,
+                None => {
+                    let number = self.writer.host_next;
+                    self.writer.host_next += 1;
+                    HostRecord { number, ..HostRecord::default() }
+                }
+            };
+            let number = self.hosts.len();
+            let change =
+                HostChange { number, counted: record.counts(), record, changed: false, fresh: Vec::new() };
+            self.hosts.insert(name.into(), change);
+        }
+        self.hosts.get_mut(name).ok_or(FrontierError::Unsupported("a host that was just added"))
+    }
+
+    /// The same, marked as changed.
+    pub fn changed_host(&mut self, name: &str) -> Result<&mut HostChange, FrontierError> {
+        let host = self.host(name)?;
+        host.changed = true;
+        Ok(host)
+    }
+}
+
+/// What is counted for a domain.
+pub(super) fn domain(store: &Store, name: &str) -> Result<DomainRecord, FrontierError> {
+    let found = read(&store.domains, name.as_bytes())?;
+    found.map_or_else(|| Ok(DomainRecord::default()), |value| decode(name.as_bytes(), &value))
+}
+
+/// What became of a URL; nothing while it only waits.
+pub(super) fn life(store: &Store, key: UrlKey) -> Result<Option<LifeRecord>, FrontierError> {
+    let key = key.to_bytes();
+    read(&store.lives, &key)?.map(|value| decode(&key, &value)).transpose()
+}
+
+/// The part of an injection's report that an offer knows.
+pub(super) fn report_of(summary: OfferSummary) -> InjectionReport {
+    InjectionReport {
+        queued: summary.new,
+        known: summary.seen,
+        refused: summary.too_deep + summary.refused,
+        ..InjectionReport::default()
+    }
+}

@@ -1,0 +1,714 @@
+//! The durable frontier: the scheduling core over a log, a URL store and a log-structured store.
+//!
+//! On disk:
+//! * `log/`: each URL once, with how it was found; its position there is its id ([`crate::log`]);
+//! * `seen/`: sorted runs that tell the position of a URL, made from the log ([`crate::seen`]);
+//! * the store, keyspace by keyspace (key → value):
+//!   `queue` (host, rank, position → attempts): a lease leaves its entry here until it is settled, so after a kill it is simply
+//!   still queued; `later` (due time, position → retry or revisit), moved to `queue` when due; `lives` (hash of the URL → what
+//!   became of it); `hosts` (name → lengths of its queues, pages done, manners); `rota` (number → host with something queued, in the
+//!   order they take turns when there are more than fit in memory); `exhausted` (hosts whose budget is spent);
+//!   `meta` (format, secret, settings, counters); `robots`, `contexts` (bodies, for whoever fetches them).
+//!
+//! Every call that changes something appends to the log, then writes one batch that also says how much of the log counts, so
+//! a kill leaves all of it or nothing. Two locks: `writer` is held across a write and its fsync, `core` only for work
+//! in memory and the reading of a queue's next entries, so that leasing and the ends of requests do not wait for the disk's
+//! arm. Whoever takes both takes `writer` first. Start at [`FjallFrontier::open`].
+
+mod change;
+mod control;
+mod rota;
+mod store;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use change::{Change, HostChange, Wish};
+use fjall::PersistMode;
+use parking_lot::{Mutex, RwLock};
+pub use store::Blob;
+use store::{COUNTERS_KEY, Store, blob_key, insert, read, setting_key, store_error};
+use webloom_model::{
+    Ban, Clock, Frontier, FrontierCounts, FrontierError, FrontierLimits, HostHint, Injection,
+    InjectionReport, Lease, LeaseAnswer, LeaseId, LinkCandidate, OfferSummary, PageUrl, QueueQuery,
+    QueueView, Settlement, SettlementKind, UrlLife,
+};
+
+use crate::FrontierConfig;
+use crate::log::{LogReader, UrlLog};
+use crate::record::{
+    Anchor, CountersRecord, DomainRecord, HostRecord, LaterRecord, StageRecord, attempt_of, damaged, decode,
+    encode, later_due, later_key, later_position, queue_key, queue_place,
+};
+use crate::schedule::{Picks, Place, Scheduler, Totals, after, domain_of};
+use crate::seen::{SeenLimits, SeenStore, UrlKey};
+
+/// Retries that are queued again in one write.
+const RETRIES_PER_WRITE: usize = 1000;
+/// When to look again for hosts that wait on disk and could not be taken up.
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
+/// Records of hosts that are kept at hand.
+const HOSTS_CACHED_MAX: usize = 64 * 1024;
+
+/// Keeps all URLs of a crawl in a directory. See [`Frontier`] for what it promises.
+///
+/// An error of [`offer`](Frontier::offer) or [`settle`](Frontier::settle) leaves the directory as it was
+/// before the call. The crawl should end then: the leases of that call are neither settled nor free.
+pub struct FjallFrontier {
+    path: PathBuf,
+    config: RwLock<Arc<FrontierConfig>>,
+    clock: Arc<dyn Clock>,
+    anchor: Anchor,
+    opened: Instant,
+    store: Store,
+    log: LogReader,
+    writer: Mutex<Writer>,
+    core: Mutex<Core>,
+    /// What is out with workers.
+    held: Mutex<HashMap<LeaseId, LinkCandidate>>,
+}
+
+/// What belongs to whoever writes.
+struct Writer {
+    log: UrlLog,
+    seen: SeenStore,
+    counters: CountersRecord,
+    /// The number the next new host gets.
+    host_next: u32,
+    hosts: HashMap<Box<str>, HostRecord>,
+    /// True while something was appended that no batch vouches for. It stays so when a write fails: the log must not be
+    /// written on then, or what was never queued would pass for seen.
+    unfinished: bool,
+}
+
+struct Core {
+    scheduler: Scheduler,
+    /// Entries at this position or a higher one may be on disk already, but the scheduler has not heard
+    /// of them yet and must not find them there by itself.
+    published: u64,
+    /// Hosts up to this number of the rota were taken up.
+    rota_cursor: u64,
+    /// The first number of the rota that nobody has.
+    rota_next: u64,
+    /// Hosts with a lower number are known from before.
+    host_first: u32,
+    /// True when a domain may have got a larger budget since exhausted hosts were last looked at.
+    budgets_grew: bool,
+}
+
+impl Core {
+    /// True when hosts may wait on disk for their turn.
+    fn has_parked(&self) -> bool {
+        self.rota_cursor + 1 < self.rota_next
+    }
+}
+
+impl Writer {
+    fn find(&mut self, keys: &[UrlKey]) -> Result<Vec<Option<u64>>, FrontierError> {
+        self.seen.find(keys).map_err(|error| FrontierError::Store(format!("URL store: {error}")))
+    }
+
+    /// What is stored of a host; nothing when it is new.
+    fn host(&mut self, store: &Store, name: &str) -> Result<Option<HostRecord>, FrontierError> {
+        if let Some(record) = self.hosts.get(name) {
+            return Ok(Some(*record));
+        }
+        let record = get_host(store, name)?;
+        if let Some(record) = record {
+            self.remember_host(name, record);
+        }
+        Ok(record)
+    }
+
+    fn remember_host(&mut self, name: &str, record: HostRecord) {
+        if self.hosts.len() >= HOSTS_CACHED_MAX && !self.hosts.contains_key(name) {
+            // Whatever goes can be read again. Half of them at once, so that this is rare.
+            let mut keep = false;
+            self.hosts.retain(|_, _| {
+                keep = !keep;
+                keep
+            });
+        }
+        self.hosts.insert(name.into(), record);
+    }
+}
+
+impl FjallFrontier {
+    /// Opens the frontier in `path`, or creates it. One process at a time can have it open.
+    ///
+    /// All hosts known from before owe their full delay from now on.
+    pub fn open(path: &Path, config: FrontierConfig, clock: Arc<dyn Clock>) -> Result<Self, FrontierError> {
+        let store = Store::open(path)?;
+        let anchor = Anchor::new(&*clock);
+        let counters = match read(&store.meta, COUNTERS_KEY.as_bytes())? {
+            Some(value) => decode::<CountersRecord>(COUNTERS_KEY.as_bytes(), &value)?,
+            None => CountersRecord { rota_next: 1, ..CountersRecord::default() },
+        };
+        let log = UrlLog::open(&path.join("log"), counters.log_end)?;
+        let limits = SeenLimits {
+            table_keys: config.seen_table_keys.max(1),
+            filter_bytes_max: config.seen_filter_bytes,
+        };
+        let seen_error = |error: std::io::Error| FrontierError::Store(format!("URL store: {error}"));
+        let (mut seen, covered) =
+            SeenStore::open(&path.join("seen"), limits, counters.log_end).map_err(seen_error)?;
+        let mut keys = Vec::new();
+        log.reader().scan(covered, counters.log_end, |url, position| {
+            keys.push((store.secret.key(url), position));
+            Ok(())
+        })?;
+        seen.insert(&keys, counters.log_end).map_err(seen_error)?;
+        let mut scheduler = Scheduler::new(config.clone());
+        scheduler.set_totals(totals(&counters));
+        let frontier = Self {
+            path: path.to_owned(),
+            config: RwLock::new(Arc::new(config)),
+            opened: clock.now(),
+            clock,
+            anchor,
+            log: log.reader(),
+            core: Mutex::new(Core {
+                scheduler,
+                published: log.end(),
+                rota_cursor: 0,
+                rota_next: counters.rota_next,
+                host_first: counters.host_next,
+                budgets_grew: false,
+            }),
+            writer: Mutex::new(Writer {
+                log,
+                seen,
+                counters,
+                host_next: counters.host_next,
+                hosts: HashMap::new(),
+                unfinished: false,
+            }),
+            held: Mutex::default(),
+            store,
+        };
+        frontier.pardon_exhausted()?;
+        let waiting_next = frontier.waiting_next()?;
+        frontier.core.lock().scheduler.set_waiting_next(waiting_next);
+        let counts = frontier.counts();
+        tracing::debug!(path = %frontier.path.display(), ?counts, "frontier opened");
+        Ok(frontier)
+    }
+
+    /// What was last put under that key.
+    pub fn get_blob(&self, space: Blob, key: &str) -> Result<Option<Vec<u8>>, FrontierError> {
+        read(self.store.blobs(space), &blob_key(key)?)
+    }
+
+    /// Keeps bytes under a key. They survive a kill of the process, though perhaps not a power cut.
+    pub fn put_blob(&self, space: Blob, key: &str, value: &[u8]) -> Result<(), FrontierError> {
+        insert(self.store.blobs(space), &blob_key(key)?, value)
+    }
+
+    /// What was last put under that name.
+    pub fn get_setting(&self, name: &str) -> Result<Option<String>, FrontierError> {
+        let key = setting_key(name)?;
+        read(&self.store.meta, &key)?
+            .map(|value| String::from_utf8(value).map_err(|error| damaged(&key, error.to_string())))
+            .transpose()
+    }
+
+    /// Keeps a text about the crawl as a whole. It survives a kill of the process, though perhaps not a
+    /// power cut.
+    pub fn put_setting(&self, name: &str, value: &str) -> Result<(), FrontierError> {
+        insert(&self.store.meta, &setting_key(name)?, value.as_bytes())
+    }
+
+    /// Sorted runs of known URLs on disk, and known URLs: for measuring.
+    pub fn url_store_size(&self) -> (usize, u64) {
+        let writer = self.writer.lock();
+        (writer.seen.runs(), writer.seen.len())
+    }
+
+    /// Which of these URLs are known: for measuring.
+    pub fn are_known(&self, urls: &[PageUrl]) -> Result<Vec<bool>, FrontierError> {
+        let keys: Vec<UrlKey> = urls.iter().map(|url| self.store.secret.key(url.as_str())).collect();
+        Ok(self.writer.lock().find(&keys)?.into_iter().map(|position| position.is_some()).collect())
+    }
+
+    fn config(&self) -> Arc<FrontierConfig> {
+        self.config.read().clone()
+    }
+
+    fn change<'a>(
+        &'a self,
+        writer: &'a mut Writer,
+        config: &'a FrontierConfig,
+    ) -> Result<Change<'a>, FrontierError> {
+        if writer.unfinished {
+            return Err(FrontierError::Store("an earlier write failed; open the directory again".to_owned()));
+        }
+        Ok(Change::new(&self.store, writer, config, self.anchor, self.clock.now()))
+    }
+
+    /// Puts the retries and visits whose time has come back into their hosts' queues.
+    fn queue_due(&self, now: Instant) -> Result<(), FrontierError> {
+        let config = self.config();
+        let writer = &mut *self.writer.lock();
+        // Somebody else may have done it while we waited for the lock.
+        if !self.core.lock().scheduler.retry_due(now) {
+            return Ok(());
+        }
+        let due = later_key(self.anchor.to_wall_floor(now), u64::MAX);
+        let mut change = self.change(writer, &config)?;
+        let mut told = Vec::new();
+        for record in self.store.later.range(..=due).take(RETRIES_PER_WRITE) {
+            let (key, value) = record.into_inner().map_err(|error| store_error(&error))?;
+            let LaterRecord { attempt, revisit } = decode(&key, &value)?;
+            let position = later_position(&key)?;
+            change.batch.remove(&self.store.later, key.to_vec());
+            let candidate = self.log.read(position)?.candidate;
+            let url_key = self.store.secret.key(candidate.url.as_str());
+            let Some(mut life) = change.life(url_key)? else { continue };
+            let host = candidate.url.host();
+            match life.stage {
+                StageRecord::Waiting { .. } if !revisit => {
+                    let record = &mut change.changed_host(host)?.record;
+                    record.waiting = record.waiting.saturating_sub(1);
+                }
+                StageRecord::Indexed { .. } if revisit => {
+                    let record = &mut change.changed_host(host)?.record;
+                    record.indexed = record.indexed.saturating_sub(1);
+                    change.indexed -= 1;
+                }
+                // Something else became of it meanwhile.
+                _ => continue,
+            }
+            life.stage = StageRecord::Queued;
+            life.next_visit_ms = None;
+            change.put_life(url_key, &life)?;
+            let place = Place::new(life.score, candidate.depth, position);
+            change.enqueue(host, place, attempt)?;
+            change.host(host)?.fresh.push((place, attempt));
+            told.push((candidate.url, revisit));
+        }
+        // From here to the scheduler's hearing of it nobody may read the queues.
+        let core = &mut *self.core.lock();
+        for (url, revisit) in told {
+            if revisit {
+                core.scheduler.unindex(url.host(), now);
+            } else {
+                core.scheduler.waits_no_more(url.host(), now);
+            }
+        }
+        // Were this write lost, the retries would still be due, so it need not reach the disk now.
+        self.commit(change, PersistMode::Buffer, Some(core))?;
+        let waiting_next = self.waiting_next()?;
+        core.scheduler.set_waiting_next(waiting_next);
+        Ok(())
+    }
+
+    /// When the first retry is due.
+    fn waiting_next(&self) -> Result<Option<Instant>, FrontierError> {
+        let Some(first) = self.store.later.first_key_value() else { return Ok(None) };
+        let due_ms = later_due(&first.key().map_err(|error| store_error(&error))?)?;
+        Ok(Some(self.anchor.to_instant(due_ms)))
+    }
+
+    /// Writes a change, and tells the scheduler once it is on disk. `held` is the core when the caller has it locked.
+    fn commit(
+        &self,
+        mut change: Change<'_>,
+        mode: PersistMode,
+        mut held: Option<&mut Core>,
+    ) -> Result<OfferSummary, FrontierError> {
+        match held.as_deref_mut() {
+            Some(core) => prepare(&mut change, core)?,
+            None => prepare(&mut change, &mut self.core.lock())?,
+        }
+        // Waking the disk for links that were all seen before would be a waste.
+        if !change.batch.is_empty() {
+            change.writer.unfinished = true;
+            write(&mut change, mode)?;
+            change.writer.unfinished = false;
+        }
+        match held {
+            Some(core) => self.publish(change, core),
+            None => self.publish(change, &mut self.core.lock()),
+        }
+    }
+
+    /// Tells the scheduler what is on disk now.
+    fn publish(&self, change: Change<'_>, core: &mut Core) -> Result<OfferSummary, FrontierError> {
+        let Change { now, writer, summary, hosts, domains, endings, revisit_at, config, .. } = change;
+        let scheduler = &mut core.scheduler;
+        for (ending, kind, retry_at) in &endings {
+            scheduler.end_settle(ending, *kind, *retry_at, now);
+        }
+        if let Some(due) = revisit_at {
+            scheduler.due_by(due);
+        }
+        scheduler.set_totals(totals(&writer.counters));
+        core.published = writer.log.end();
+        let in_turn = !core.has_parked();
+        core.rota_next = writer.counters.rota_next;
+        for (name, record) in &domains {
+            let budget = config.domain_budget.map(|budget| budget.pages(record.linkers.count()));
+            core.scheduler.set_domain_budget(name, record.indexed, budget, now);
+            core.budgets_grew = true;
+        }
+        let mut new_hosts: Vec<(u64, Box<str>, HostChange)> = Vec::new();
+        for (name, host) in hosts {
+            let scheduler = &mut core.scheduler;
+            if scheduler.is_active(&name) {
+                scheduler.set_number(&name, host.record.number);
+                for (place, attempt) in host.fresh {
+                    scheduler.insert(&name, place, attempt, now);
+                }
+            } else if let Some(number) =
+                host.record.rota.filter(|number| in_turn && *number > core.rota_cursor)
+            {
+                new_hosts.push((number, name, host));
+            }
+        }
+        // The hosts that are new take their turns at once, unless others wait for theirs on disk.
+        new_hosts.sort_unstable_by_key(|(number, ..)| *number);
+        let mut all = in_turn;
+        for (number, name, host) in new_hosts {
+            if core.scheduler.active() >= core.scheduler.config().hosts_active_max {
+                all = false;
+                break;
+            }
+            // What is new is handed over entry by entry, so that it is known how urgent it is.
+            let fresh = host.fresh.len() as u64;
+            let record = HostRecord { queued: host.record.queued.saturating_sub(fresh), ..host.record };
+            self.take_up(core, &name, &record, now);
+            for (place, attempt) in host.fresh {
+                core.scheduler.insert(&name, place, attempt, now);
+            }
+            core.rota_cursor = number;
+        }
+        if all {
+            core.rota_cursor = core.rota_next - 1;
+        }
+        Ok(summary)
+    }
+
+    /// Takes a host up with what is stored of it.
+    fn take_up(&self, core: &mut Core, name: &str, record: &HostRecord, now: Instant) {
+        let owes_since = (record.number < core.host_first).then_some(self.opened);
+        let not_before = record.not_before_ms.map(|moment| self.anchor.to_instant(moment));
+        let facts = record.facts(&self.anchor);
+        core.scheduler.take_up(name, record.number, &facts, owes_since, not_before, now);
+        if let Some(budget) = core.scheduler.config().domain_budget {
+            let domain_name = domain_of(name);
+            let domain = change::domain(&self.store, domain_name).unwrap_or_else(|error| {
+                tracing::warn!(domain = domain_name, %error, "what is counted for a domain cannot be read");
+                DomainRecord::default()
+            });
+            let pages = budget.pages(domain.linkers.count());
+            core.scheduler.set_domain_budget(domain_name, domain.indexed, Some(pages), now);
+        }
+    }
+
+    /// What the scheduler picked, as leases.
+    fn lease_out(&self, picks: Picks, expired: &[LeaseId]) -> Result<LeaseAnswer, FrontierError> {
+        {
+            let mut held = self.held.lock();
+            expired.iter().for_each(|lease| drop(held.remove(lease)));
+        }
+        let picks = match picks {
+            Picks::Picked(picks) => picks,
+            Picks::Wait(moment) => return Ok(LeaseAnswer::Wait(moment)),
+            Picks::Busy => return Ok(LeaseAnswer::Busy),
+            Picks::Finished { budget_spent } => return Ok(LeaseAnswer::Finished { budget_spent }),
+        };
+        let mut leases = Vec::with_capacity(picks.len());
+        let mut banned = Vec::new();
+        for pick in picks {
+            let candidate = self.log.read(pick.place.position)?.candidate;
+            // Only a page that was fetched before has something to be recognised by.
+            let life = change::life(&self.store, self.store.secret.key(candidate.url.as_str()))?;
+            if life.as_ref().is_some_and(|life| life.banned) {
+                banned.push(Settlement {
+                    lease: pick.lease,
+                    kind: SettlementKind::NoPage,
+                    links: Vec::new(),
+                    validators: None,
+                });
+                continue;
+            }
+            let validators = life.and_then(|life| life.validators);
+            leases.push(Lease { id: pick.lease, candidate, attempt: pick.attempt, validators });
+        }
+        self.held.lock().extend(leases.iter().map(|lease| (lease.id, lease.candidate.clone())));
+        if !banned.is_empty() {
+            self.settle(banned)?;
+        }
+        Ok(LeaseAnswer::Leased(leases))
+    }
+
+    fn pick(&self, max: usize, now: Instant) -> Result<(Picks, Vec<LeaseId>), FrontierError> {
+        let Core { scheduler, published, .. } = &mut *self.core.lock();
+        let picks = scheduler.lease(max, now, &mut |host, from, count, wanted| {
+            let mut entries = Vec::with_capacity(count.min(64));
+            let range = queue_key(host, from)..=queue_key(host, Place::LAST);
+            for record in self.store.queue.range(range) {
+                let (key, value) = record.into_inner().map_err(|error| store_error(&error))?;
+                let place = queue_place(&key)?;
+                if place.position < *published && wanted(place) {
+                    entries.push((place, attempt_of(&key, &value)?));
+                    if entries.len() == count {
+                        break;
+                    }
+                }
+            }
+            Ok(entries)
+        })?;
+        Ok((picks, scheduler.take_expired()))
+    }
+}
+
+fn totals(counters: &CountersRecord) -> Totals {
+    let CountersRecord { known, indexed, no_page, hosts, .. } = *counters;
+    Totals { known, indexed, no_page, hosts }
+}
+
+/// What is stored of a host; nothing when it is new.
+fn get_host(store: &Store, name: &str) -> Result<Option<HostRecord>, FrontierError> {
+    read(&store.hosts, name.as_bytes())?.map(|value| decode(name.as_bytes(), &value)).transpose()
+}
+
+/// Puts what follows from a change into its batch: records of hosts, the rota, counters.
+fn prepare(change: &mut Change<'_>, core: &mut Core) -> Result<(), FrontierError> {
+    let Change { store, writer, anchor, batch, hosts, .. } = change;
+    let mut counters = writer.counters;
+    let mut in_order: Vec<_> = hosts.iter_mut().collect();
+    in_order.sort_unstable_by_key(|(_, host)| host.number);
+    for (name, host) in in_order {
+        if core.scheduler.host_unsaved(name) {
+            host.changed = true;
+        }
+        if !host.changed {
+            continue;
+        }
+        let record = &mut host.record;
+        if let Some(manners) = core.scheduler.save_manners(name) {
+            record.set_manners(&manners, anchor);
+        }
+        let takes_turns = record.queued > 0 && !record.exhausted && !record.blocked;
+        match record.rota {
+            None if takes_turns => {
+                record.rota = Some(counters.rota_next);
+                batch.insert(&store.rota, counters.rota_next.to_be_bytes(), name.as_bytes());
+                counters.rota_next += 1;
+            }
+            Some(number) if !takes_turns => {
+                record.rota = None;
+                batch.remove(&store.rota, number.to_be_bytes());
+            }
+            _ => {}
+        }
+        if record.counts() != host.counted {
+            counters.hosts = counters.hosts.saturating_add_signed(if host.counted { -1 } else { 1 });
+        }
+        batch.insert(&store.hosts, name.as_bytes(), encode(record)?);
+        writer.remember_host(name, *record);
+    }
+    for (name, record) in &change.domains {
+        change.batch.insert(&change.store.domains, name.as_bytes(), encode(record)?);
+    }
+    counters.known += change.known;
+    counters.indexed = counters.indexed.saturating_add_signed(change.indexed);
+    counters.no_page = counters.no_page.saturating_add_signed(change.no_page);
+    counters.host_next = change.writer.host_next;
+    counters.log_end = change.writer.log.end();
+    if counters != change.writer.counters {
+        change.batch.insert(&change.store.meta, COUNTERS_KEY, encode(&counters)?);
+        change.writer.counters = counters;
+    }
+    Ok(())
+}
+
+/// Makes a change durable: what the log holds first, then the batch that vouches for it.
+fn write(change: &mut Change<'_>, mode: PersistMode) -> Result<(), FrontierError> {
+    if !change.fresh.is_empty() {
+        change.writer.log.flush(mode != PersistMode::Buffer)?;
+    }
+    let batch = std::mem::replace(&mut change.batch, change.store.database.batch());
+    batch.durability(Some(mode)).commit().map_err(|error| store_error(&error))?;
+    let end = change.writer.log.end();
+    let kept = change.writer.seen.insert(&change.fresh, end);
+    kept.map_err(|error| FrontierError::Store(format!("URL store: {error}")))
+}
+
+impl Frontier for FjallFrontier {
+    fn offer(&self, candidates: &[LinkCandidate]) -> Result<OfferSummary, FrontierError> {
+        let config = self.config();
+        let writer = &mut *self.writer.lock();
+        let mut change = self.change(writer, &config)?;
+        let wishes: Vec<Wish<'_>> =
+            candidates.iter().map(|candidate| Wish { candidate, parent: None, score: None }).collect();
+        change.offer(&wishes)?;
+        self.commit(change, PersistMode::SyncData, None)
+    }
+
+    fn lease(&self, max: usize) -> Result<LeaseAnswer, FrontierError> {
+        let now = self.clock.now();
+        let (due, parked) = {
+            let core = self.core.lock();
+            (core.scheduler.retry_due(now), core.has_parked())
+        };
+        if due {
+            self.queue_due(now)?;
+        }
+        // Hosts that wait on disk can wait a little longer, if somebody writes just now.
+        if parked && let Some(mut writer) = self.writer.try_lock() {
+            self.rotate(&mut writer, now)?;
+        }
+        let (mut picks, mut expired) = self.pick(max, now)?;
+        if !matches!(picks, Picks::Picked(_)) {
+            if std::mem::take(&mut self.core.lock().budgets_grew) {
+                self.pardon_exhausted()?;
+            }
+            // Once through all who wait on disk, until somebody is ready.
+            let last = self.core.lock().rota_next;
+            loop {
+                let (cursor, parked) = {
+                    let core = self.core.lock();
+                    (core.rota_cursor, core.has_parked())
+                };
+                if !parked || cursor >= last {
+                    break;
+                }
+                self.rotate(&mut self.writer.lock(), now)?;
+                let (again, more) = self.pick(max, now)?;
+                picks = again;
+                expired.extend(more);
+                if matches!(picks, Picks::Picked(_)) || self.core.lock().rota_cursor == cursor {
+                    break;
+                }
+            }
+            let core = self.core.lock();
+            let more = core.has_parked() && !core.scheduler.page_budget_spent();
+            if matches!(picks, Picks::Finished { .. }) && more {
+                picks = Picks::Wait(after(now, LOOK_AGAIN));
+            }
+        }
+        match self.lease_out(picks, &expired)? {
+            // All of them were banned meanwhile, and are settled now.
+            LeaseAnswer::Leased(leases) if leases.is_empty() => self.lease(max),
+            answer => Ok(answer),
+        }
+    }
+
+    fn request_finished(&self, lease: LeaseId, hint: HostHint) {
+        let now = self.clock.now();
+        self.core.lock().scheduler.request_finished(lease, hint, now);
+    }
+
+    fn reserve(&self, host: &str) -> Option<Instant> {
+        let now = self.clock.now();
+        {
+            let mut core = self.core.lock();
+            if core.scheduler.is_active(host) {
+                return core.scheduler.reserve(host, now);
+            }
+        }
+        // While nobody writes, what is stored of a host is what there is.
+        let mut writer = self.writer.lock();
+        let record = writer.host(&self.store, host).unwrap_or_else(|error| {
+            tracing::warn!(host, %error, "what is known of a host cannot be read");
+            None
+        });
+        let mut core = self.core.lock();
+        // One that is new has no queue; it gets its number when something is queued.
+        let unknown = HostRecord { number: u32::MAX, ..HostRecord::default() };
+        self.take_up(&mut core, host, &record.unwrap_or(unknown), now);
+        core.scheduler.reserve(host, now)
+    }
+
+    fn release(&self, host: &str, hint: HostHint) {
+        let now = self.clock.now();
+        self.core.lock().scheduler.release(host, hint, now);
+    }
+
+    fn settle(&self, settlements: Vec<Settlement>) -> Result<OfferSummary, FrontierError> {
+        let config = self.config();
+        let writer = &mut *self.writer.lock();
+        let mut change = self.change(writer, &config)?;
+        let now = change.now;
+        let endings: Vec<_> = {
+            let scheduler = &mut self.core.lock().scheduler;
+            settlements.iter().map(|settlement| scheduler.begin_settle(settlement.lease, now)).collect()
+        };
+        let mut wishes = Vec::new();
+        for (settlement, ending) in settlements.iter().zip(endings) {
+            let held = self.held.lock().remove(&settlement.lease);
+            let mut page = None;
+            if let Some(ending) = ending {
+                let url = match held {
+                    Some(candidate) => candidate.url,
+                    None => self.log.read(ending.place.position)?.candidate.url,
+                };
+                change.settle(ending, settlement.kind, &url, settlement.validators.as_ref())?;
+                page = Some((url, ending.place.position));
+            }
+            // The links of a lease that is unknown by now are links all the same.
+            wishes.extend(settlement.links.iter().map(|candidate| {
+                let parent = page.as_ref().filter(|(url, _)| candidate.found_on.as_ref() == Some(url));
+                Wish { candidate, parent: parent.map(|(_, position)| *position), score: None }
+            }));
+        }
+        change.offer(&wishes)?;
+        self.commit(change, PersistMode::SyncData, None)
+    }
+
+    fn counts(&self) -> FrontierCounts {
+        self.core.lock().scheduler.counts()
+    }
+
+    fn resolved(&self, host: &str, address: IpAddr) {
+        self.core.lock().scheduler.resolved(host, address);
+    }
+
+    fn inject(&self, injections: &[Injection]) -> Result<InjectionReport, FrontierError> {
+        self.inject_all(injections)
+    }
+
+    fn rescore(&self, scores: &[(PageUrl, f32)]) -> Result<InjectionReport, FrontierError> {
+        self.rescore_all(scores)
+    }
+
+    fn ban(&self, bans: &[Ban]) -> Result<InjectionReport, FrontierError> {
+        self.ban_all(bans)
+    }
+
+    fn recrawl_now(&self, url: &PageUrl) -> Result<bool, FrontierError> {
+        self.queue_again(url)
+    }
+
+    fn inspect(&self, url: &PageUrl) -> Result<Option<UrlLife>, FrontierError> {
+        self.life_of(url)
+    }
+
+    fn queues(&self, query: &QueueQuery) -> Result<Vec<QueueView>, FrontierError> {
+        self.look_at_queues(query)
+    }
+
+    fn limits(&self) -> FrontierLimits {
+        self.config().limits()
+    }
+
+    fn set_limits(&self, limits: &FrontierLimits) -> Result<(), FrontierError> {
+        self.change_limits(limits)
+    }
+}
+
+impl fmt::Debug for FjallFrontier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FjallFrontier")
+            .field("path", &self.path)
+            .field("config", &self.config())
+            .field("counts", &self.counts())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,127 @@
+//! More hosts than fit in memory: some take turns, the others wait on disk, and they change places.
+//!
+//! Every host with something queued has a number in `rota`. Those up to the cursor are in memory; when there is room, the next ones
+//! are taken up. When there is none, hosts that had their share of turns, or cannot be asked for long, are laid down
+//! at the end of the rota. So a large site cannot keep others out, and memory does not grow with the number of hosts.
+
+use std::time::Instant;
+
+use fjall::PersistMode;
+use webloom_model::FrontierError;
+
+use super::store::store_error;
+use super::{Core, FjallFrontier, Writer};
+use crate::record::{damaged, encode};
+use crate::schedule::LaidDown;
+
+/// Hosts that change places in one go.
+const HOSTS_PER_ROTATION: usize = 256;
+
+impl FjallFrontier {
+    /// Takes up hosts that wait on disk, and lays down others for them if need be.
+    pub(super) fn rotate(&self, writer: &mut Writer, now: Instant) -> Result<(), FrontierError> {
+        let core = &mut *self.core.lock();
+        let max = core.scheduler.config().hosts_active_max.max(1);
+        let mut laid_down = core.scheduler.take_dropped();
+        if core.scheduler.active() >= max {
+            core.scheduler.find_tired(now);
+            laid_down.extend(core.scheduler.lay_down(HOSTS_PER_ROTATION, now));
+        }
+        self.store_laid_down(writer, core, laid_down, now)?;
+        let room = max.saturating_sub(core.scheduler.active()).min(HOSTS_PER_ROTATION);
+        let mut taken = Vec::with_capacity(room);
+        for record in self.store.rota.range((core.rota_cursor + 1).to_be_bytes()..).take(room) {
+            let (key, value) = record.into_inner().map_err(|error| store_error(&error))?;
+            let number = <[u8; 8]>::try_from(&*key).map(u64::from_be_bytes);
+            let number = number.map_err(|_| damaged(&key, "not a number of the rota".to_owned()))?;
+            let name = std::str::from_utf8(&value).map_err(|error| damaged(&key, error.to_string()))?;
+            taken.push((number, name.to_owned()));
+        }
+        if taken.len() < room {
+            // There are no more.
+            core.rota_cursor = core.rota_next - 1;
+        }
+        for (number, name) in taken {
+            core.rota_cursor = core.rota_cursor.max(number);
+            // One that is in memory already got its number while it was.
+            if !core.scheduler.is_active(&name)
+                && let Some(record) = writer.host(&self.store, &name)?
+            {
+                self.take_up(core, &name, &record, now);
+            }
+        }
+        Ok(())
+    }
+
+    /// Stores what is to be known of hosts that are no longer in memory. A loss of this write costs a delay learnt, no more.
+    fn store_laid_down(
+        &self,
+        writer: &mut Writer,
+        core: &mut Core,
+        laid_down: Vec<LaidDown>,
+        now: Instant,
+    ) -> Result<(), FrontierError> {
+        if laid_down.is_empty() {
+            return Ok(());
+        }
+        let mut batch = self.store.database.batch();
+        for LaidDown { name, facts, not_before, exhausted } in laid_down {
+            let Some(mut record) = writer.host(&self.store, &name)? else { continue };
+            record.set_manners(&facts.manners, &self.anchor);
+            record.not_before_ms =
+                not_before.filter(|moment| *moment > now).map(|moment| self.anchor.to_wall(moment));
+            if let Some(number) = record.rota.take() {
+                batch.remove(&self.store.rota, number.to_be_bytes());
+            }
+            record.exhausted = exhausted;
+            if exhausted {
+                batch.insert(&self.store.exhausted, name.as_bytes(), []);
+            } else if record.queued > 0 && !record.blocked {
+                let number = writer.counters.rota_next;
+                writer.counters.rota_next += 1;
+                record.rota = Some(number);
+                batch.insert(&self.store.rota, number.to_be_bytes(), name.as_bytes());
+            }
+            batch.insert(&self.store.hosts, name.as_bytes(), encode(&record)?);
+            writer.remember_host(&name, record);
+        }
+        batch.insert(&self.store.meta, super::COUNTERS_KEY, encode(&writer.counters)?);
+        batch.durability(Some(PersistMode::Buffer)).commit().map_err(|error| store_error(&error))?;
+        core.rota_next = writer.counters.rota_next;
+        Ok(())
+    }
+
+    /// Lets hosts whose budget was spent take turns again: budgets may have changed.
+    pub(super) fn pardon_exhausted(&self) -> Result<(), FrontierError> {
+        let writer = &mut *self.writer.lock();
+        loop {
+            let names: Vec<Vec<u8>> = self
+                .store
+                .exhausted
+                .iter()
+                .take(HOSTS_PER_ROTATION)
+                .map(|record| record.key().map(|key| key.to_vec()).map_err(|error| store_error(&error)))
+                .collect::<Result<_, _>>()?;
+            if names.is_empty() {
+                return Ok(());
+            }
+            let mut batch = self.store.database.batch();
+            for key in names {
+                batch.remove(&self.store.exhausted, key.clone());
+                let Ok(name) = String::from_utf8(key) else { continue };
+                let Some(mut record) = writer.host(&self.store, &name)? else { continue };
+                record.exhausted = false;
+                if record.queued > 0 && record.rota.is_none() && !record.blocked {
+                    record.rota = Some(writer.counters.rota_next);
+                    batch.insert(&self.store.rota, writer.counters.rota_next.to_be_bytes(), name.as_bytes());
+                    writer.counters.rota_next += 1;
+                }
+                batch.insert(&self.store.hosts, name.as_bytes(), encode(&record)?);
+                writer.remember_host(&name, record);
+            }
+            batch.insert(&self.store.meta, super::COUNTERS_KEY, encode(&writer.counters)?);
+            batch.durability(Some(PersistMode::Buffer)).commit().map_err(|error| store_error(&error))?;
+            self.core.lock().rota_next = writer.counters.rota_next;
+        }
+    }
+}

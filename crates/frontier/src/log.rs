@@ -1,0 +1,409 @@
+//! The log of URLs: each one once, in the order they were first heard of, with how they were found.
+//!
+//! In: candidates. Out: a position for each, by which it can be read again. Positions grow and never change; they are the ids of
+//! URLs. The log is a row of files of [`SEGMENT_BYTES`]; a record is its length, its checksum, and the candidate in postcard.
+//! Appending fills a buffer, [`UrlLog::flush`] puts it on disk. What was flushed but not yet vouched for by the store's
+//! counters is cut off at opening. Reading takes no lock.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use parking_lot::RwLock;
+use serde::{Deserialize, Serialize};
+use webloom_model::{FrontierError, LinkCandidate, PageUrl};
+
+use crate::seen::{read_exact_at, sync_directory};
+
+/// Size of a file of the log. No record crosses from one to the next.
+const SEGMENT_BYTES: u64 = 1 << 30;
+/// The first bytes of every file: no record begins at position 0.
+const MAGIC: [u8; 16] = *b"webloom urls v1\n";
+const HEADER_BYTES: usize = 8;
+/// Longest record: a URL with as many redirects and as long an anchor as the limits elsewhere let through.
+const RECORD_BYTES_MAX: usize = 1 << 20;
+/// Read at once, in the hope that a record is not longer.
+const READ_BYTES: usize = 512;
+
+/// How a URL was found. Pages that were themselves found here are named by position.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+enum Source<'a> {
+    Nowhere,
+    At(u64),
+    Text(&'a str),
+}
+
+/// A record as it is written.
+#[derive(Debug, Serialize, Deserialize)]
+struct Record<'a> {
+    url: &'a str,
+    depth: u32,
+    found_at_ms: u64,
+    #[serde(borrow)]
+    found_on: Source<'a>,
+    anchor: Option<&'a str>,
+    redirects: Vec<&'a str>,
+}
+
+/// A record as it is read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Logged {
+    pub candidate: LinkCandidate,
+    pub found_at_ms: u64,
+}
+
+/// The files, shared with whoever only reads.
+#[derive(Debug, Clone)]
+pub(crate) struct LogReader {
+    segments: Arc<RwLock<Vec<Arc<File>>>>,
+}
+
+/// The log, for the one who writes.
+#[derive(Debug)]
+pub(crate) struct UrlLog {
+    directory: PathBuf,
+    reader: LogReader,
+    /// Where the buffer will begin on disk.
+    flushed: u64,
+    buffer: Vec<u8>,
+    /// Where the next record would begin if it fits.
+    end: u64,
+}
+
+impl UrlLog {
+    /// Opens the log of a directory and cuts it at `end`, the last position that was vouched for.
+    pub fn open(directory: &Path, end: u64) -> Result<Self, FrontierError> {
+        let open = || -> io::Result<Self> {
+            std::fs::create_dir_all(directory)?;
+            let mut segments = Vec::new();
+            let last = end.saturating_sub(1) / SEGMENT_BYTES;
+            for number in 0..=last {
+                let path = segment_path(directory, number);
+                let file =
+                    OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
+                let wanted = if number == last { end - number * SEGMENT_BYTES } else { 0 };
+                if file.metadata()?.len() < wanted {
+                    return Err(io::Error::new(
+                        io::ErrorKind::InvalidData,
+                        format!("file {number} is shorter than the {wanted} bytes that were written"),
+                    ));
+                }
+                if number == last {
+                    file.set_len(wanted)?;
+                }
+                segments.push(Arc::new(file));
+            }
+            let mut number = last + 1;
+            while let Ok(()) = std::fs::remove_file(segment_path(directory, number)) {
+                number += 1;
+            }
+            let reader = LogReader { segments: Arc::new(RwLock::new(segments)) };
+            let mut log =
+                Self { directory: directory.to_owned(), reader, flushed: end, buffer: Vec::new(), end };
+            if end == 0 {
+                log.buffer.extend_from_slice(&MAGIC);
+                log.end = MAGIC.len() as u64;
+                log.flush_to_segment()?.sync_data()?;
+            }
+            Ok(log)
+        };
+        open().map_err(|error| log_error(&error))
+    }
+
+    /// For reading what was flushed.
+    pub fn reader(&self) -> LogReader {
+        self.reader.clone()
+    }
+
+    /// Where the next record will not begin before.
+    pub fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// Adds a record; `parent` is the position of the page it was found on, if that is known.
+    pub fn append(
+        &mut self,
+        candidate: &LinkCandidate,
+        parent: Option<u64>,
+        found_at_ms: u64,
+    ) -> Result<u64, FrontierError> {
+        let found_on = match (&candidate.found_on, parent) {
+            (None, _) => Source::Nowhere,
+            (Some(_), Some(position)) => Source::At(position),
+            (Some(page), None) => Source::Text(page.as_str()),
+        };
+        let record = Record {
+            url: candidate.url.as_str(),
+            depth: candidate.depth,
+            found_at_ms,
+            found_on,
+            anchor: candidate.anchor.as_deref(),
+            redirects: candidate.redirects.iter().map(PageUrl::as_str).collect(),
+        };
+        let start = self.buffer.len();
+        self.buffer.extend_from_slice(&[0; HEADER_BYTES]);
+        let buffer = std::mem::take(&mut self.buffer);
+        self.buffer =
+            postcard::to_extend(&record, buffer).map_err(|error| FrontierError::Store(error.to_string()))?;
+        let length = self.buffer.len() - start;
+        if length > RECORD_BYTES_MAX {
+            self.buffer.truncate(start);
+            return Err(FrontierError::Store(format!("<{}> comes with {length} bytes", candidate.url)));
+        }
+        let payload = &self.buffer[start + HEADER_BYTES..];
+        let header = [(payload.len() as u32).to_le_bytes(), crc32fast::hash(payload).to_le_bytes()].concat();
+        self.buffer[start..start + HEADER_BYTES].copy_from_slice(&header);
+        // A record that would cross into the next file begins there.
+        if self.end % SEGMENT_BYTES + length as u64 > SEGMENT_BYTES {
+            let record = self.buffer.split_off(start);
+            self.flush_to_segment().map_err(|error| log_error(&error))?;
+            self.flushed = (self.end / SEGMENT_BYTES + 1) * SEGMENT_BYTES;
+            self.buffer.extend_from_slice(&MAGIC);
+            self.buffer.extend_from_slice(&record);
+            self.end = self.flushed + MAGIC.len() as u64;
+        }
+        let position = self.end;
+        self.end += length as u64;
+        Ok(position)
+    }
+
+    /// Puts all that was appended on disk, for good when `sync`.
+    pub fn flush(&mut self, sync: bool) -> Result<(), FrontierError> {
+        let flush = |log: &mut Self| -> io::Result<()> {
+            let segment = log.flush_to_segment()?;
+            if sync { segment.sync_data() } else { Ok(()) }
+        };
+        flush(self).map_err(|error| log_error(&error))
+    }
+
+    fn flush_to_segment(&mut self) -> io::Result<Arc<File>> {
+        let number = self.flushed.saturating_sub(u64::from(self.buffer.is_empty())) / SEGMENT_BYTES;
+        let known = self.reader.segments.read().get(number as usize).cloned();
+        let segment = match known {
+            Some(segment) => segment,
+            None => {
+                // What came before must not be cut off by a crash once this file counts.
+                if let Some(before) = self.reader.segments.read().last() {
+                    before.sync_data()?;
+                }
+                let path = segment_path(&self.directory, number);
+                let file =
+                    OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path)?;
+                sync_directory(&self.directory)?;
+                let file = Arc::new(file);
+                self.reader.segments.write().push(file.clone());
+                file
+            }
+        };
+        let mut file = &*segment;
+        file.seek(SeekFrom::Start(self.flushed % SEGMENT_BYTES))?;
+        file.write_all(&self.buffer)?;
+        self.flushed += self.buffer.len() as u64;
+        self.buffer.clear();
+        Ok(segment)
+    }
+}
+
+impl LogReader {
+    /// The record at a position.
+    pub fn read(&self, position: u64) -> Result<Logged, FrontierError> {
+        let bytes = self.bytes(position)?;
+        let record = decode(position, &bytes)?;
+        let url = |text: &str| PageUrl::parse(text).map_err(|problem| damaged(position, problem.to_string()));
+        let found_on = match record.found_on {
+            Source::Nowhere => None,
+            Source::Text(text) => Some(url(text)?),
+            Source::At(parent) => {
+                let bytes = self.bytes(parent)?;
+                Some(url(decode(parent, &bytes)?.url)?)
+            }
+        };
+        Ok(Logged {
+            candidate: LinkCandidate {
+                url: url(record.url)?,
+                depth: record.depth,
+                found_on,
+                anchor: record.anchor.map(str::to_owned),
+                redirects: record.redirects.iter().map(|text| url(text)).collect::<Result<_, _>>()?,
+            },
+            found_at_ms: record.found_at_ms,
+        })
+    }
+
+    /// Goes through the URLs from a position to the end, and tells each with its position.
+    pub fn scan(
+        &self,
+        from: u64,
+        end: u64,
+        mut tell: impl FnMut(&str, u64) -> Result<(), FrontierError>,
+    ) -> Result<(), FrontierError> {
+        const CHUNK: usize = 4 << 20;
+        let mut at = from.max(MAGIC.len() as u64);
+        let mut chunk = Vec::new();
+        while at < end {
+            let segment_end = (at / SEGMENT_BYTES + 1) * SEGMENT_BYTES;
+            let next_segment = segment_end + MAGIC.len() as u64;
+            let segment = self.segment(at)?;
+            let length = segment.metadata().map_err(|error| log_error(&error))?.len();
+            let limit = (segment_end - SEGMENT_BYTES + length).min(end);
+            if at >= limit {
+                at = next_segment;
+                continue;
+            }
+            let size = usize::try_from(limit - at).unwrap_or(CHUNK).min(CHUNK);
+            chunk.resize(size, 0);
+            read_exact_at(&segment, &mut chunk, at % SEGMENT_BYTES).map_err(|error| log_error(&error))?;
+            let mut offset = 0;
+            while let Some(header) = chunk.get(offset..offset + HEADER_BYTES) {
+                let payload = payload_bytes(at + offset as u64, header)?;
+                let Some(record) = chunk.get(offset..offset + HEADER_BYTES + payload) else { break };
+                tell(decode(at + offset as u64, record)?.url, at + offset as u64)?;
+                offset += record.len();
+            }
+            if offset == 0 {
+                // Longer than the chunk, or the end of what was written.
+                let record = self.bytes(at)?;
+                tell(decode(at, &record)?.url, at)?;
+                offset = record.len();
+            }
+            at += offset as u64;
+        }
+        Ok(())
+    }
+
+    fn segment(&self, position: u64) -> Result<Arc<File>, FrontierError> {
+        let number = position / SEGMENT_BYTES;
+        let segments = self.segments.read();
+        usize::try_from(number)
+            .ok()
+            .and_then(|number| segments.get(number).cloned())
+            .ok_or_else(|| damaged(position, "behind the end of the log".to_owned()))
+    }
+
+    /// Header and payload.
+    fn bytes(&self, position: u64) -> Result<Vec<u8>, FrontierError> {
+        let segment = self.segment(position)?;
+        let offset = position % SEGMENT_BYTES;
+        let length = segment.metadata().map_err(|error| log_error(&error))?.len();
+        let left = usize::try_from(length.saturating_sub(offset)).unwrap_or(usize::MAX);
+        let mut bytes = vec![0; READ_BYTES.min(left)];
+        read_exact_at(&segment, &mut bytes, offset).map_err(|error| log_error(&error))?;
+        let Some(header) = bytes.get(..HEADER_BYTES) else {
+            return Err(damaged(position, "behind the end of the log".to_owned()));
+        };
+        let whole = HEADER_BYTES + payload_bytes(position, header)?;
+        if whole > left {
+            return Err(damaged(position, "cut off".to_owned()));
+        }
+        let read = bytes.len().min(whole);
+        bytes.resize(whole, 0);
+        read_exact_at(&segment, &mut bytes[read..], offset + read as u64)
+            .map_err(|error| log_error(&error))?;
+        Ok(bytes)
+    }
+}
+
+fn payload_bytes(position: u64, header: &[u8]) -> Result<usize, FrontierError> {
+    let length = u32::from_le_bytes(std::array::from_fn(|byte| header[byte])) as usize;
+    if length > RECORD_BYTES_MAX {
+        return Err(damaged(position, format!("a length of {length}")));
+    }
+    Ok(length)
+}
+
+fn decode(position: u64, bytes: &[u8]) -> Result<Record<'_>, FrontierError> {
+    let (header, payload) = bytes.split_at_checked(HEADER_BYTES).unwrap_or_default();
+    let sum = header.get(4..).map(|sum| u32::from_le_bytes(std::array::from_fn(|byte| sum[byte])));
+    if sum != Some(crc32fast::hash(payload)) {
+        return Err(damaged(position, "its checksum is wrong".to_owned()));
+    }
+    postcard::from_bytes(payload).map_err(|error| damaged(position, error.to_string()))
+}
+
+fn segment_path(directory: &Path, number: u64) -> PathBuf {
+    directory.join(format!("urls-{number:06}.log"))
+}
+
+fn damaged(position: u64, reason: String) -> FrontierError {
+    FrontierError::Damaged { key: format!("log {position}"), reason }
+}
+
+fn log_error(error: &io::Error) -> FrontierError {
+    FrontierError::Store(format!("log of URLs: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn candidate(number: usize, found_on: Option<&str>) -> LinkCandidate {
+        LinkCandidate {
+            url: PageUrl::parse(&format!("http://a.example/{number}/{}", "x".repeat(number % 700))).unwrap(),
+            depth: number as u32,
+            found_on: found_on.map(|text| PageUrl::parse(text).unwrap()),
+            anchor: number.is_multiple_of(3).then(|| format!("link – {number}")),
+            redirects: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn what_was_appended_is_read_again_and_what_was_not_vouched_for_is_cut() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut log = UrlLog::open(directory.path(), 0).unwrap();
+        let mut written = Vec::new();
+        for number in 0..200 {
+            let parent = (number > 5).then(|| written[number % 5]);
+            let found_on =
+                parent.map(|(_, number): (u64, usize)| candidate(number, None).url.as_str().to_owned());
+            let candidate = candidate(number, found_on.as_deref());
+            let position = log.append(&candidate, parent.map(|(position, _)| position), 7).unwrap();
+            written.push((position, number));
+        }
+        log.flush(true).unwrap();
+        let end = log.end();
+        for number in 200..210 {
+            log.append(&candidate(number, Some("http://b.example/")), None, 7).unwrap();
+        }
+        log.flush(false).unwrap();
+        drop(log);
+        let log = UrlLog::open(directory.path(), end).unwrap();
+        assert_eq!(log.end(), end);
+        let reader = log.reader();
+        for &(position, number) in &written {
+            let read = reader.read(position).unwrap();
+            let expected = candidate(number, None);
+            assert_eq!(read.candidate.url, expected.url);
+            assert_eq!((read.candidate.depth, &read.candidate.anchor), (expected.depth, &expected.anchor));
+            assert_eq!(read.candidate.found_on.is_some(), number > 5);
+        }
+        let mut scanned = Vec::new();
+        reader
+            .scan(0, end, |_, position| {
+                scanned.push(position);
+                Ok(())
+            })
+            .unwrap();
+        assert_eq!(scanned, written.iter().map(|(position, _)| *position).collect::<Vec<_>>());
+        let mut later = Vec::new();
+        reader
+            .scan(written[150].0, end, |_, position| {
+                later.push(position);
+                Ok(())
+            })
+            .unwrap();
+        assert_eq!(later.len(), 50);
+    }
+
+    #[test]
+    fn nonsense_is_an_error_and_no_panic() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut log = UrlLog::open(directory.path(), 0).unwrap();
+        let position = log.append(&candidate(3, None), None, 7).unwrap();
+        log.flush(true).unwrap();
+        for at in [0, 1, position + 1, position + 8, log.end() - 1, log.end(), SEGMENT_BYTES, u64::MAX] {
+            assert!(log.reader().read(at).is_err(), "{at}");
+        }
+        assert!(UrlLog::open(directory.path(), log.end() + 1000).is_err());
+    }
+}

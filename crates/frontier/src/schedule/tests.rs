@@ -1,0 +1,209 @@
+//! The scheduler by itself, with a clock turned by hand.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+
+use super::*;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn known(scheduler: &mut Scheduler, known: u64) {
+    scheduler.set_totals(Totals { known, hosts: 1, ..Totals::default() });
+}
+
+fn take_up(scheduler: &mut Scheduler, name: &str, now: Instant) {
+    scheduler.take_up(name, 1, &HostFacts::default(), None, None, now);
+}
+
+/// A scheduler that knows one URL.
+fn scheduler(now: Instant) -> Scheduler {
+    let mut scheduler = Scheduler::new(FrontierConfig::default());
+    take_up(&mut scheduler, "a.example", now);
+    scheduler.insert("a.example", Place::new(None, 0, 1), 0, now);
+    known(&mut scheduler, 1);
+    scheduler
+}
+
+/// A lease from a scheduler that holds all there is.
+fn lease(scheduler: &mut Scheduler, now: Instant) -> Picks {
+    scheduler.lease(9, now, &mut |_, _, _, _| Ok(Vec::new())).expect("no disk, no error")
+}
+
+fn lease_id(scheduler: &mut Scheduler, now: Instant) -> LeaseId {
+    match lease(scheduler, now) {
+        Picks::Picked(picks) => picks[0].lease,
+        other => panic!("a host should be ready: {other:?}"),
+    }
+}
+
+#[test]
+fn addresses_are_domains_of_their_own() {
+    for (host, expected) in [
+        ("www.example.co.uk", "example.co.uk"),
+        ("127.0.0.1", "127.0.0.1"),
+        ("[2001:db8::1]", "[2001:db8::1]"),
+        ("localhost", "localhost"),
+    ] {
+        assert_eq!(domain_of(host), expected);
+    }
+}
+
+#[test]
+fn the_far_future_is_not_too_far() {
+    let now = Instant::now();
+    assert!(after(now, Duration::MAX) > now + SECOND);
+}
+
+#[test]
+fn a_lease_that_is_being_settled_neither_expires_nor_settles_twice() {
+    let now = Instant::now();
+    let mut scheduler = scheduler(now);
+    let id = lease_id(&mut scheduler, now);
+    let ending = scheduler.begin_settle(id, now).unwrap();
+    assert!(scheduler.begin_settle(id, now).is_none());
+    let late = now + SECOND * 100_000;
+    assert_eq!(lease(&mut scheduler, late), Picks::Busy);
+    scheduler.end_settle(&ending, SettlementKind::NoPage, None, late);
+    scheduler.set_totals(Totals { known: 1, no_page: 1, ..Totals::default() });
+    assert_eq!(lease(&mut scheduler, late), Picks::Finished { budget_spent: false });
+    assert_eq!(scheduler.active(), 0, "a host with nothing to do is forgotten");
+}
+
+#[test]
+fn a_queue_that_is_shorter_than_counted_does_not_stop_the_others() {
+    let now = Instant::now();
+    let mut scheduler = scheduler(now);
+    let facts = HostFacts { queued: 3, ..HostFacts::default() };
+    scheduler.take_up("gone.example", 2, &facts, None, None, now);
+    let answer = lease(&mut scheduler, now + SECOND);
+    assert!(matches!(answer, Picks::Picked(picks) if picks.len() == 1));
+}
+
+#[test]
+fn what_a_host_said_is_to_be_saved_once() {
+    let now = Instant::now();
+    let mut scheduler = scheduler(now);
+    let id = lease_id(&mut scheduler, now);
+    assert!(!scheduler.host_unsaved("a.example"));
+    let hint = HostHint { crawl_delay: Some(SECOND * 5), ..HostHint::default() };
+    scheduler.request_finished(id, hint, now);
+    assert!(scheduler.host_unsaved("a.example"));
+    assert_eq!(scheduler.save_manners("a.example").unwrap().crawl_delay, Some(SECOND * 5));
+    assert!(!scheduler.host_unsaved("a.example"));
+}
+
+#[test]
+fn a_clock_set_back_does_not_hold_a_host_for_years() {
+    let now = Instant::now();
+    let mut scheduler = Scheduler::new(FrontierConfig::default());
+    let manners = Manners { held_until: Some(now + SECOND * 100_000_000), ..Manners::default() };
+    let facts = HostFacts { manners, ..HostFacts::default() };
+    scheduler.take_up("a.example", 1, &facts, None, manners.held_until, now);
+    scheduler.insert("a.example", Place::new(None, 0, 1), 0, now);
+    known(&mut scheduler, 1);
+    let latest = now + FrontierConfig::default().retry_after_max;
+    assert_eq!(lease(&mut scheduler, now), Picks::Wait(latest));
+}
+
+#[test]
+fn a_refill_leaves_out_what_is_leased() {
+    let now = Instant::now();
+    let mut scheduler = Scheduler::new(FrontierConfig {
+        heads_per_host: 2,
+        host_delay: Duration::ZERO,
+        domain_delay: Duration::ZERO,
+        ..FrontierConfig::default()
+    });
+    take_up(&mut scheduler, "a.example", now);
+    known(&mut scheduler, 4);
+    // The first is leased and not settled; then come others that stand before it, too many to hold.
+    let places = [(1, 1), (0, 2), (0, 3), (0, 4)].map(|(depth, position)| Place::new(None, depth, position));
+    for place in places {
+        scheduler.insert("a.example", place, 0, now);
+        if place.position == 1 {
+            let id = lease_id(&mut scheduler, now);
+            scheduler.request_finished(id, HostHint::default(), now);
+        }
+    }
+    let mut disk = places;
+    disk.sort_unstable();
+    let mut leased = Vec::new();
+    loop {
+        let answer = scheduler.lease(1, now, &mut |_, from, count, wanted| {
+            let places = disk.iter().filter(|place| **place >= from && wanted(**place));
+            Ok(places.take(count).map(|place| (*place, 0)).collect())
+        });
+        let Ok(Picks::Picked(picks)) = answer else { break };
+        leased.push(picks[0].place.position);
+        scheduler.request_finished(picks[0].lease, HostHint::default(), now);
+    }
+    assert_eq!(leased, [2, 3, 4]);
+}
+
+#[test]
+fn tired_hosts_are_laid_down_with_their_clocks() {
+    let now = Instant::now();
+    let mut scheduler = Scheduler::new(FrontierConfig { turns_max: 1, ..FrontierConfig::default() });
+    let facts = HostFacts { queued: 2, ..HostFacts::default() };
+    scheduler.take_up("a.example", 1, &facts, None, None, now);
+    known(&mut scheduler, 2);
+    let places = [Place::new(None, 0, 1), Place::new(None, 0, 2)];
+    let answer = scheduler.lease(1, now, &mut |_, _, _, _| Ok(places.map(|place| (place, 0)).to_vec()));
+    let Ok(Picks::Picked(picks)) = answer else { panic!("nothing to lease") };
+    scheduler.find_tired(now);
+    assert!(scheduler.lay_down(9, now).is_empty(), "one that is being asked stays");
+    let ending = scheduler.begin_settle(picks[0].lease, now).unwrap();
+    scheduler.end_settle(&ending, SettlementKind::NoPage, None, now);
+    scheduler.find_tired(now);
+    let laid_down = scheduler.lay_down(9, now);
+    assert_eq!(laid_down.len(), 1);
+    assert_eq!((laid_down[0].facts.queued, laid_down[0].not_before), (1, Some(now + SECOND)));
+    assert_eq!(scheduler.active(), 0);
+}
+
+proptest! {
+    /// However few heads are held, entries come in the order of their places, and the count is right.
+    #[test]
+    fn heads_and_tail_are_one_queue(
+        depths in prop::collection::vec(0_u32..4, 1..40),
+        takes in prop::collection::vec(any::<bool>(), 40),
+        heads_per_host in 1_usize..5,
+    ) {
+        let config = FrontierConfig {
+            heads_per_host,
+            host_delay: Duration::ZERO,
+            domain_delay: Duration::ZERO,
+            ..FrontierConfig::default()
+        };
+        let now = Instant::now();
+        let mut scheduler = Scheduler::new(config);
+        known(&mut scheduler, 1000);
+        let mut disk: BTreeMap<Place, u32> = BTreeMap::new();
+        let take = |scheduler: &mut Scheduler, disk: &mut BTreeMap<Place, u32>| {
+            let answer = scheduler.lease(1, now, &mut |_, from, count, wanted| {
+                let entries = disk.range(from..).filter(|(place, _)| wanted(**place));
+                Ok(entries.take(count).map(|(place, attempt)| (*place, *attempt)).collect())
+            });
+            let Ok(Picks::Picked(picks)) = answer else { panic!("nothing to lease") };
+            let ending = scheduler.begin_settle(picks[0].lease, now).expect("leased just now");
+            assert_eq!(disk.pop_first().map(|(place, _)| place), Some(ending.place));
+            scheduler.end_settle(&ending, SettlementKind::NoPage, None, now);
+        };
+        for (position, (depth, take_one)) in depths.iter().zip(takes).enumerate() {
+            let place = Place::new(None, *depth, position as u64);
+            disk.insert(place, 0);
+            take_up(&mut scheduler, "a.example", now);
+            scheduler.insert("a.example", place, 0, now);
+            if take_one {
+                take(&mut scheduler, &mut disk);
+            }
+            if let Some(view) = scheduler.view("a.example", now) {
+                prop_assert_eq!(view.facts.queued, disk.len() as u64);
+            }
+        }
+        while !disk.is_empty() {
+            take(&mut scheduler, &mut disk);
+        }
+    }
+}

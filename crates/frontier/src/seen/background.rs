@@ -1,0 +1,306 @@
+//! The two threads behind the store: one writes full tables out as runs, one merges runs and makes filters.
+//!
+//! They share lists of tables and runs with the store behind a lock that is held for a moment only. Runs lie in the order of the
+//! log. [`RUNS_PER_MERGE`] neighbours of about a size are merged into one, so each key is rewritten a logarithmic number of times. Adding keys waits in one case only: when the disk is so slow that [`TABLES_MAX`] full tables lie in memory.
+
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use parking_lot::{Condvar, Mutex};
+
+use super::Table;
+use super::filter::Filter;
+use super::key::UrlKey;
+use super::run::{Run, RunRecords, RunWriter};
+
+/// Neighbouring runs that become one, at least.
+const RUNS_PER_MERGE: usize = 4;
+/// Full tables in memory, at most.
+const TABLES_MAX: usize = 4;
+
+type Tables = Vec<Arc<Table>>;
+type Runs = Vec<Arc<Run>>;
+
+/// What the store and its threads have in common.
+pub(super) struct Shared {
+    directory: PathBuf,
+    state: Mutex<State>,
+    /// Rung when there is work, when work is done, and at the end.
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    /// Full tables, oldest first.
+    frozen: Vec<Arc<Table>>,
+    /// In the order of the log.
+    runs: Vec<Arc<Run>>,
+    /// Bytes of the filter that is wished for.
+    filter_wish: Option<usize>,
+    filter_made: Option<Filter>,
+    /// Why a thread gave up.
+    failure: Option<String>,
+    stop: bool,
+}
+
+impl Shared {
+    pub fn new(directory: &Path, runs: Vec<Arc<Run>>) -> Self {
+        let state = State { runs, ..State::default() };
+        Self { directory: directory.to_owned(), state: Mutex::new(state), changed: Condvar::new() }
+    }
+
+    /// The full tables and the runs, as they are now.
+    pub fn look(&self) -> io::Result<(Tables, Runs)> {
+        let state = self.state.lock();
+        state.check()?;
+        Ok((state.frozen.clone(), state.runs.clone()))
+    }
+
+    pub fn runs(&self) -> usize {
+        self.state.lock().runs.len()
+    }
+
+    /// Takes a full table.
+    pub fn freeze(&self, table: Table) -> io::Result<()> {
+        let mut state = self.state.lock();
+        while state.frozen.len() >= TABLES_MAX && state.failure.is_none() {
+            self.changed.wait(&mut state);
+        }
+        state.check()?;
+        state.frozen.push(Arc::new(table));
+        self.changed.notify_all();
+        Ok(())
+    }
+
+    pub fn ask_for_filter(&self, bytes: usize) {
+        let mut state = self.state.lock();
+        state.filter_made = None;
+        state.filter_wish = Some(bytes);
+        self.changed.notify_all();
+    }
+
+    pub fn take_filter(&self) -> Option<Filter> {
+        self.state.lock().filter_made.take()
+    }
+
+    fn fail(&self, what: &str, error: &io::Error) {
+        tracing::error!(%error, "{what} failed");
+        self.state.lock().failure = Some(format!("{what}: {error}"));
+        self.changed.notify_all();
+    }
+}
+
+impl State {
+    fn check(&self) -> io::Result<()> {
+        match &self.failure {
+            Some(failure) => Err(io::Error::other(failure.clone())),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The neighbours to merge next, by the sizes of all runs: of all rows of [`RUNS_PER_MERGE`] or more of which the largest is no more
+/// than half, the smallest one. So a key's run at least doubles whenever the key is rewritten.
+fn mergeable(counts: &[u64]) -> Option<Range<usize>> {
+    let mut best: Option<(u64, Range<usize>)> = None;
+    for from in 0..counts.len() {
+        let (mut total, mut largest) = (0_u64, 0);
+        for (to, &count) in counts.iter().enumerate().skip(from) {
+            total += count;
+            largest = largest.max(count);
+            if best.as_ref().is_some_and(|(least, _)| total >= *least) {
+                break;
+            }
+            if to + 1 - from >= RUNS_PER_MERGE && largest * 2 <= total {
+                best = Some((total, from..to + 1));
+                break;
+            }
+        }
+    }
+    best.map(|(_, range)| range)
+}
+
+/// The threads.
+pub(super) struct Background {
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Background {
+    pub fn start(shared: &Arc<Shared>) -> io::Result<Self> {
+        let start = |name: &str, work: fn(&Shared)| {
+            let shared = shared.clone();
+            std::thread::Builder::new().name(name.into()).spawn(move || work(&shared))
+        };
+        Ok(Self { threads: vec![start("webloom-seen-flush", flush)?, start("webloom-seen-merge", merge)?] })
+    }
+
+    /// Ends the threads; work that was begun is dropped, for the log holds all of it.
+    pub fn stop(&mut self, shared: &Shared) {
+        shared.state.lock().stop = true;
+        shared.changed.notify_all();
+        for thread in self.threads.drain(..) {
+            if thread.join().is_err() {
+                tracing::error!("a thread of the URL store panicked");
+            }
+        }
+    }
+}
+
+/// Writes full tables out, oldest first.
+fn flush(shared: &Shared) {
+    loop {
+        let table = {
+            let mut state = shared.state.lock();
+            loop {
+                if state.stop || state.failure.is_some() {
+                    return;
+                }
+                match state.frozen.first() {
+                    Some(table) => break table.clone(),
+                    None => shared.changed.wait(&mut state),
+                }
+            }
+        };
+        match write_table(&shared.directory, &table) {
+            Ok(run) => {
+                let mut state = shared.state.lock();
+                state.runs.push(Arc::new(run));
+                state.frozen.remove(0);
+                drop(state);
+                shared.changed.notify_all();
+            }
+            Err(error) => return shared.fail("writing known URLs out", &error),
+        }
+    }
+}
+
+fn write_table(directory: &Path, table: &Table) -> io::Result<Run> {
+    let mut keys: Vec<(UrlKey, u64)> = table.keys.iter().map(|(key, position)| (*key, *position)).collect();
+    keys.sort_unstable();
+    let mut writer = RunWriter::new(directory, table.from, table.to)?;
+    for (key, position) in keys {
+        writer.push(key, position)?;
+    }
+    writer.finish()
+}
+
+enum Work {
+    Merge(Vec<Arc<Run>>),
+    Filter(usize, Vec<Arc<Table>>, Vec<Arc<Run>>),
+}
+
+/// Makes filters, which are waited for, and merges runs, which can wait.
+fn merge(shared: &Shared) {
+    loop {
+        let work = {
+            let mut state = shared.state.lock();
+            loop {
+                if state.stop || state.failure.is_some() {
+                    return;
+                }
+                if let Some(bytes) = state.filter_wish.take() {
+                    break Work::Filter(bytes, state.frozen.clone(), state.runs.clone());
+                }
+                let counts: Vec<u64> = state.runs.iter().map(|run| run.count).collect();
+                match mergeable(&counts) {
+                    Some(range) => break Work::Merge(state.runs[range].to_vec()),
+                    None => shared.changed.wait(&mut state),
+                }
+            }
+        };
+        let done = match work {
+            Work::Filter(bytes, tables, runs) => make_filter(shared, bytes, &tables, &runs),
+            Work::Merge(runs) => merge_runs(shared, &runs),
+        };
+        if let Err(error) = done {
+            return shared.fail("merging known URLs", &error);
+        }
+    }
+}
+
+fn make_filter(shared: &Shared, bytes: usize, tables: &[Arc<Table>], runs: &[Arc<Run>]) -> io::Result<()> {
+    let mut filter = Filter::with_bytes(bytes);
+    for table in tables {
+        table.keys.keys().for_each(|key| filter.insert(*key));
+    }
+    for run in runs {
+        let mut records = run.records()?;
+        while let Some((key, _)) = records.next()? {
+            filter.insert(key);
+        }
+        if shared.state.lock().stop {
+            return Ok(());
+        }
+    }
+    shared.state.lock().filter_made = Some(filter);
+    Ok(())
+}
+
+/// Merges neighbours into one run, and puts it in their place.
+fn merge_runs(shared: &Shared, runs: &[Arc<Run>]) -> io::Result<()> {
+    let (Some(first), Some(last)) = (runs.first(), runs.last()) else { return Ok(()) };
+    let mut writer = RunWriter::new(&shared.directory, first.from, last.to)?;
+    let mut sources: Vec<(RunRecords, (UrlKey, u64))> = Vec::with_capacity(runs.len());
+    for run in runs {
+        let mut records = run.records()?;
+        if let Some(head) = records.next()? {
+            sources.push((records, head));
+        }
+    }
+    let mut written = 0_u64;
+    // There are few sources: looking at all heads is quicker than keeping them in order.
+    while let Some(least) = (0..sources.len()).min_by_key(|&source| sources[source].1.0) {
+        let (records, head) = &mut sources[least];
+        writer.push(head.0, head.1)?;
+        match records.next()? {
+            Some(next) => *head = next,
+            None => drop(sources.swap_remove(least)),
+        }
+        written += 1;
+        if written.is_multiple_of(1 << 20) && shared.state.lock().stop {
+            return Ok(());
+        }
+    }
+    let merged = Arc::new(writer.finish()?);
+    {
+        let mut state = shared.state.lock();
+        // Only this thread removes runs, so they are still there, side by side.
+        if let Some(at) = state.runs.iter().position(|run| run.from == first.from) {
+            state.runs.splice(at..at + runs.len(), [merged]);
+        }
+    }
+    shared.changed.notify_all();
+    runs.iter().for_each(|run| run.remove());
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        // Tables come one by one or in bursts; merging keeps up or falls behind.
+        #[test]
+        fn runs_stay_few_and_keys_are_seldom_rewritten(bursts in prop::collection::vec(1_usize..40, 1..60)) {
+            let mut runs: Vec<u64> = Vec::new();
+            let (mut tables, mut rewritten) = (0_u64, 0_u64);
+            for burst in bursts {
+                runs.extend(std::iter::repeat_n(1000, burst));
+                tables += burst as u64;
+                while let Some(range) = mergeable(&runs) {
+                    let merged: u64 = runs[range.clone()].iter().sum();
+                    rewritten += merged;
+                    runs.splice(range, [merged]);
+                }
+            }
+            let doublings = u64::from(tables.ilog2()) + 1;
+            prop_assert!(runs.len() as u64 <= 3 * doublings, "{} runs of {tables} tables: {runs:?}", runs.len());
+            prop_assert!(rewritten <= tables * 1000 * doublings, "{rewritten} rewritten of {tables} tables");
+        }
+    }
+}
