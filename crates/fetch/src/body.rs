@@ -2,7 +2,8 @@
 //!
 //! In: hyper's incoming body. Out: the decoded bytes with what was wrong with them, or the reason why there is
 //! nothing to show. [`WireBody`] counts, caps and times what crosses the wire; the decoders sit on top of
-//! it; [`read_body`] collects what they give. Large bodies queue for permits while their senders wait.
+//! it; [`read_body`] collects what they give, very long bodies on disk. Large bodies queue for permits while their senders
+//! wait. A body whose first bytes are of an unwanted type is not read on.
 
 use std::io;
 use std::pin::Pin;
@@ -18,8 +19,11 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, Sleep, sleep, timeout, timeout_at};
 use webloom_model::{Diagnostic, FetchError};
 
+use crate::bandwidth::Lanes;
 use crate::config::RATIO_FREE_BYTES;
 use crate::decode::{self, Encoding, Overrun, Reader};
+use crate::spill::{CHUNK_BYTES, Spill};
+use crate::unwanted::{SNIFF_BYTES, UnwantedTypes};
 
 /// What is read of a body nobody wants, so that its connection can be used again.
 const DISCARD_BYTES_MAX: u64 = 64 << 10;
@@ -27,6 +31,9 @@ const DISCARD_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Frames taken in a row before other tasks get their turn.
 const BURST_MAX: u32 = 32;
+
+/// Shorter pauses are added to the next one; timers are no finer.
+const PAUSE_MIN: Duration = Duration::from_millis(2);
 
 /// Room for one read.
 const READ_BYTES: usize = 16 << 10;
@@ -38,6 +45,7 @@ pub(crate) struct BodyLimits {
     pub bytes_max: u64,
     pub ratio_max: u64,
     pub large_bytes: usize,
+    pub spill_bytes: usize,
     pub idle_timeout: Duration,
     pub timeout: Duration,
 }
@@ -56,19 +64,45 @@ pub(crate) struct ReadBody {
     pub permit: Option<OwnedSemaphorePermit>,
 }
 
+/// What reading a body needs beside the body.
+#[derive(Debug)]
+pub(crate) struct Means<'a> {
+    pub limits: &'a BodyLimits,
+    pub large_bodies: &'a Arc<Semaphore>,
+    pub lanes: Lanes,
+    /// Types that are not read; nothing when the body is wanted whatever it is.
+    pub unwanted: Option<&'a UnwantedTypes>,
+}
+
+/// Why there is no body.
+#[derive(Debug)]
+pub(crate) enum NoBody {
+    Failed(FetchError),
+    /// Its first bytes show a type that is not wanted.
+    Unwanted(String),
+}
+
+impl From<FetchError> for NoBody {
+    fn from(error: FetchError) -> Self {
+        Self::Failed(error)
+    }
+}
+
 /// Reads a body and undoes its encodings.
 pub(crate) async fn read_body(
     incoming: Incoming,
     content_encodings: &[String],
-    limits: &BodyLimits,
-    large_bodies: &Arc<Semaphore>,
-) -> Result<ReadBody, FetchError> {
+    means: &Means<'_>,
+) -> Result<ReadBody, NoBody> {
+    let limits = means.limits;
     let mut diagnostics = Vec::new();
     let encodings =
         decode::chain_or_diagnostic(content_encodings.iter().map(String::as_str), &mut diagnostics);
     let mut wire = WireBody::new(incoming, limits.wire_bytes_max, limits.idle_timeout);
-    let Collected { mut bytes, stop, permit } =
-        collect(&mut wire, &encodings, limits, large_bodies, &mut diagnostics).await?;
+    wire.lanes = means.lanes.clone();
+    let Collected { mut bytes, spill, stop, permit } =
+        collect(&mut wire, &encodings, means, &mut diagnostics).await?;
+    let is_empty = bytes.is_empty() && spill.is_none();
     let wire_bytes = wire.bytes();
     let end = match wire.end.take() {
         Some(end) => end,
@@ -88,7 +122,11 @@ pub(crate) async fn read_body(
     let mut ended_early = false;
     match (end, stop) {
         (WireEnd::Idle, Stop::End | Stop::Broken(_)) => {
-            return Err(FetchError::Timeout { step: "body", limit: limits.idle_timeout });
+            return Err(FetchError::Timeout { step: "body", limit: limits.idle_timeout }.into());
+        }
+        (_, Stop::Unwanted(media_type)) => return Err(NoBody::Unwanted(media_type)),
+        (_, Stop::Cut) if spill.is_some() => {
+            diagnostics.push(decode::cut_diagnostic("decoded", limits.bytes_max));
         }
         (_, Stop::Cut) => {
             bytes.truncate(usize::try_from(limits.bytes_max).unwrap_or(usize::MAX));
@@ -102,8 +140,8 @@ pub(crate) async fn read_body(
             diagnostics.push(decode::cut_diagnostic("transferred", limits.wire_bytes_max));
         }
         (WireEnd::Early(reason), _) => {
-            if bytes.is_empty() {
-                return Err(FetchError::Protocol { reason: format!("the body breaks off: {reason}") });
+            if is_empty {
+                return Err(FetchError::Protocol { reason: format!("the body breaks off: {reason}") }.into());
             }
             ended_early = true;
             let message = format!("the transfer broke off after {wire_bytes} bytes: {reason}");
@@ -114,6 +152,11 @@ pub(crate) async fn read_body(
         }
         (WireEnd::Complete | WireEnd::Unread, Stop::End) => {}
     }
+    if let Some(spill) = spill {
+        let kept = async { spill.append(bytes).await?.0.into_bytes(limits.bytes_max) };
+        let bytes = kept.await.map_err(|error| unkept(&error))?;
+        return Ok(ReadBody { bytes, wire_bytes, diagnostics, complete, ended_early, permit });
+    }
     // Growth by doubling may have left as much again unused, and pages wait in queues.
     if bytes.capacity() - bytes.len() > bytes.len() / 4 {
         bytes.shrink_to_fit();
@@ -121,9 +164,17 @@ pub(crate) async fn read_body(
     Ok(ReadBody { bytes: bytes.into(), wire_bytes, diagnostics, complete, ended_early, permit })
 }
 
+/// The disk is full, or worse; the page is tried again later.
+fn unkept(error: &io::Error) -> FetchError {
+    FetchError::Protocol { reason: format!("the body cannot be kept on disk: {error}") }
+}
+
 /// What the decoders gave.
 struct Collected {
+    /// The end of the body, or all of it.
     bytes: Vec<u8>,
+    /// What came before, of a very long body.
+    spill: Option<Spill>,
     stop: Stop,
     /// Held by a large body until nothing made of it is in memory any more. It is the only one a body ever asks for,
     /// so whoever holds one can always go on, and the queue moves.
@@ -134,12 +185,14 @@ struct Collected {
 async fn collect(
     wire: &mut WireBody,
     encodings: &[Encoding],
-    limits: &BodyLimits,
-    large_bodies: &Arc<Semaphore>,
+    means: &Means<'_>,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Result<Collected, FetchError> {
-    let mut collected = Collected { bytes: Vec::new(), stop: Stop::End, permit: None };
-    let Collected { bytes, stop, permit } = &mut collected;
+    let limits = means.limits;
+    let mut collected = Collected { bytes: Vec::new(), spill: None, stop: Stop::End, permit: None };
+    let Collected { bytes, spill, stop, permit } = &mut collected;
+    let mut unwanted = means.unwanted;
+    let held = Arc::clone(&wire.held);
     let overrun = Overrun::default();
     let wire_bytes = Arc::clone(&wire.count);
     let mut deadline = Instant::now() + limits.timeout;
@@ -162,7 +215,19 @@ async fn collect(
                 break;
             }
         }
-        let length = bytes.len() as u64;
+        // Time that we made the sender wait does not count against it.
+        deadline += Duration::from_micros(held.swap(0, Relaxed));
+        if let Some(types) = unwanted
+            && bytes.len() >= SNIFF_BYTES
+        {
+            if let Some(media_type) = types.shown(bytes) {
+                *stop = Stop::Unwanted(media_type);
+                break;
+            }
+            unwanted = None;
+        }
+        let spilled = spill.as_ref().map_or(0, Spill::len);
+        let length = spilled + bytes.len() as u64;
         if length > limits.bytes_max {
             *stop = Stop::Cut;
             break;
@@ -175,9 +240,18 @@ async fn collect(
         if permit.is_none() && bytes.len() > limits.large_bytes {
             // The sender is not to blame for our queue, so the wait does not count against it.
             let waiting_since = Instant::now();
-            let place = Arc::clone(large_bodies).acquire_owned();
+            let place = Arc::clone(means.large_bodies).acquire_owned();
             *permit = timeout(limits.timeout, place).await.map_err(out_of_time)?.ok();
             deadline += waiting_since.elapsed();
+        }
+        let goes_to_disk = if spill.is_some() { CHUNK_BYTES } else { limits.spill_bytes.max(1) };
+        if bytes.len() >= goes_to_disk {
+            let open = match spill.take() {
+                Some(open) => open,
+                None => Spill::new().map_err(|error| unkept(&error))?,
+            };
+            let (open, emptied) = open.append(std::mem::take(bytes)).await.map_err(|error| unkept(&error))?;
+            (*spill, *bytes) = (Some(open), emptied);
         }
         tokio::task::consume_budget().await;
     }
@@ -202,6 +276,7 @@ enum Stop {
     End,
     Cut,
     Ratio,
+    Unwanted(String),
     Broken(io::Error),
 }
 
@@ -238,6 +313,11 @@ struct WireBody {
     idle_timeout: Duration,
     /// Runs while we wait for the sender.
     idle: Option<Pin<Box<Sleep>>>,
+    lanes: Lanes,
+    /// Runs while the sender waits for us, because it has been too fast.
+    pause: Option<Pin<Box<Sleep>>>,
+    /// Microseconds it was made to wait that nobody has accounted for yet.
+    held: Arc<AtomicU64>,
     end: Option<WireEnd>,
 }
 
@@ -251,6 +331,9 @@ impl WireBody {
             burst: 0,
             idle_timeout,
             idle: None,
+            lanes: Lanes::default(),
+            pause: None,
+            held: Arc::default(),
             end: None,
         }
     }
@@ -280,12 +363,21 @@ impl WireBody {
         }
         self.left -= data.len() as u64;
         self.count.fetch_add(data.len() as u64, Relaxed);
+        let pause = self.lanes.book(data.len() as u64);
+        if pause >= PAUSE_MIN {
+            self.held.fetch_add(u64::try_from(pause.as_micros()).unwrap_or(u64::MAX), Relaxed);
+            self.pause = Some(Box::pin(sleep(pause)));
+        }
         self.chunk = data;
     }
 
     /// Pending when the sender is silent, or when others should have a turn.
     fn poll_wire(&mut self, context: &mut Context<'_>) -> Poll<()> {
         while self.chunk.is_empty() && self.end.is_none() {
+            if let Some(pause) = &mut self.pause {
+                ready!(pause.as_mut().poll(context));
+                self.pause = None;
+            }
             if self.burst >= BURST_MAX {
                 self.burst = 0;
                 context.waker().wake_by_ref();

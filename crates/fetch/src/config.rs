@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use crate::ResolveRule;
+use crate::{AuthRule, HeaderRule, Proxy, ResolveRule, TypePattern};
 
 /// Everything that can be set about fetching. `FetchConfig::default()` is right for the open web.
 #[derive(Debug, Clone)]
@@ -17,6 +17,20 @@ pub struct FetchConfig {
     pub robots_agent: String,
     /// `Accept-Language`, or nothing to send none.
     pub accept_language: Option<String>,
+    /// What is asked for first where a server has both: data or pages.
+    pub prefer: Preference,
+    /// Header fields for some hosts.
+    pub headers: Vec<HeaderRule>,
+    /// Names and passwords for some hosts.
+    pub auth: Vec<AuthRule>,
+    /// A proxy that all requests go by.
+    pub proxy: Option<Proxy>,
+    /// Bodies of these media types are not downloaded, whether the header says so or their first bytes do.
+    pub unwanted_types: Vec<TypePattern>,
+    /// Bytes per second of body, over all hosts.
+    pub bandwidth: Option<u64>,
+    /// The same for each host.
+    pub host_bandwidth: Option<u64>,
     /// Whether loopback, private and other special addresses may be connected to.
     pub allow_private: bool,
     /// Names that are answered without asking the resolver. The first rule that matches wins.
@@ -28,8 +42,10 @@ pub struct FetchConfig {
 
     /// Whether robots.txt is obeyed. Switched off for tests and for one's own sites only.
     pub obey_robots: bool,
-    /// How long a robots.txt that was found, or found missing, is believed. A minute at least.
+    /// How long a robots.txt that was found is believed. A minute at least.
     pub robots_fresh: Duration,
+    /// How long it is believed that there is none. A minute at least.
+    pub robots_missing_fresh: Duration,
     /// How long a robots.txt that could not be had is not asked for again. Shorter than the frontier's first
     /// retry pause, so that a URL tried again is really tried again.
     pub robots_unreachable_fresh: Duration,
@@ -69,6 +85,8 @@ pub struct FetchConfig {
     pub compression_ratio_max: u64,
     /// A body longer than this is large, and needs one of a limited number of permits while in memory.
     pub large_body_bytes: usize,
+    /// A body longer than this waits on disk, in a temporary file.
+    pub spill_body_bytes: usize,
     /// Large bodies that may be in memory at once, with all that is made of them: see `FetchedPage::reservation`.
     pub large_bodies_max: usize,
 
@@ -83,6 +101,16 @@ pub struct FetchConfig {
     pub follow_delay_max: Duration,
 }
 
+/// What is asked for first where a server has the same in several forms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Preference {
+    /// RDF in a syntax of its own, then pages. Only servers of Linked Data make a difference.
+    #[default]
+    Data,
+    /// Pages, then RDF.
+    Pages,
+}
+
 /// The first megabyte of a body may be compressed as well as it likes: no page is refused for being dull.
 pub(crate) const RATIO_FREE_BYTES: u64 = 1 << 20;
 
@@ -92,12 +120,20 @@ impl Default for FetchConfig {
             contact: None,
             robots_agent: "webloom".to_owned(),
             accept_language: Some("en, *;q=0.5".to_owned()),
+            prefer: Preference::Data,
+            headers: Vec::new(),
+            auth: Vec::new(),
+            proxy: None,
+            unwanted_types: Vec::new(),
+            bandwidth: None,
+            host_bandwidth: None,
             allow_private: false,
             resolve: Vec::new(),
             system_roots: true,
             extra_roots_pem: Vec::new(),
             obey_robots: true,
             robots_fresh: Duration::from_secs(24 * 60 * 60),
+            robots_missing_fresh: Duration::from_secs(24 * 60 * 60),
             robots_unreachable_fresh: Duration::from_secs(20),
             robots_hop_delay: Duration::from_secs(1),
             robots_redirects_max: 5,
@@ -116,6 +152,7 @@ impl Default for FetchConfig {
             body_bytes_max: 16 << 20,
             compression_ratio_max: 256,
             large_body_bytes: 256 << 10,
+            spill_body_bytes: 4 << 20,
             large_bodies_max: 16,
             pool_idle: Duration::from_secs(5),
             pool_connections_max: 1024,

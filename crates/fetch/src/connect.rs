@@ -7,27 +7,37 @@
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
 use http::{Request, Response};
 use http_body_util::Empty;
 use hyper::body::Incoming;
 use hyper::client::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo};
+use rustls::client::Resumption;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::{ClientConfig, RootCertStore};
+use rustls::{ClientConfig, HandshakeKind, RootCertStore};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsConnector;
 use webloom_model::{FetchError, PageUrl};
 
-use crate::stats::{Counters, OpenConnection};
-use crate::{FetchConfig, FetchSetupError};
+use crate::stats::{Counters, OpenConnection, count};
+use crate::{FetchConfig, FetchSetupError, Proxy};
 
 /// Addresses of one host that are tried before giving up.
 const ADDRESSES_MAX: usize = 4;
+
+/// How long an address is waited for before the next is tried beside it.
+const HEAD_START: Duration = Duration::from_millis(250);
+
+/// Hosts whose TLS sessions are remembered, so that the next connection needs no full handshake.
+const TLS_SESSIONS: usize = 8192;
 
 /// The smallest buffer hyper works with.
 const HEADER_BYTES_MIN: u32 = 8 << 10;
@@ -74,8 +84,9 @@ pub(crate) struct Connector {
     tls: TlsConnector,
     http1: http1::Builder,
     http2: http2::Builder<TokioExecutor>,
-    connect_timeout: std::time::Duration,
-    tls_timeout: std::time::Duration,
+    connect_timeout: Duration,
+    tls_timeout: Duration,
+    proxy: Option<Proxy>,
     counters: Arc<Counters>,
 }
 
@@ -103,13 +114,14 @@ impl Connector {
             http2,
             connect_timeout: config.connect_timeout,
             tls_timeout: config.tls_timeout,
+            proxy: config.proxy.clone(),
             counters,
         })
     }
 
     /// Connects to the first of the addresses that answers.
     pub async fn connect(&self, url: &PageUrl, addresses: &[SocketAddr]) -> Result<Connection, FetchError> {
-        let (stream, remote) = self.dial(url, addresses).await?;
+        let (mut stream, remote) = self.dial(url, addresses).await?;
         // Requests are one small write; waiting for a fuller packet gains nothing.
         let _ = stream.set_nodelay(true);
         let open = OpenConnection::new(&self.counters);
@@ -117,11 +129,21 @@ impl Connector {
             host: url.host().to_owned(),
             reason: reason(error),
         };
+        if let Some(proxy) = &self.proxy {
+            let led = proxy.lead(&mut stream, url.is_https(), url.host(), url.port());
+            timeout(self.connect_timeout, led)
+                .await
+                .map_err(|_| FetchError::Timeout { step: "proxy", limit: self.connect_timeout })?
+                .map_err(|error| failed(&error))?;
+        }
         let sender = if url.is_https() {
             let bare = url.host().trim_start_matches('[').trim_end_matches(']');
             let name = ServerName::try_from(bare.to_owned()).map_err(|error| failed(&error))?;
             let secured = timeout(self.tls_timeout, async {
                 let stream = self.tls.connect(name, stream).await.map_err(|error| failed(&error))?;
+                if stream.get_ref().1.handshake_kind() == Some(HandshakeKind::Resumed) {
+                    count(&self.counters.tls_resumed, 1);
+                }
                 if stream.get_ref().1.alpn_protocol() == Some(b"h2") {
                     self.speak_http2(stream, open).await.map_err(|error| failed(&error))
                 } else {
@@ -135,35 +157,44 @@ impl Connector {
         Ok(Connection { sender, remote, reused: false })
     }
 
-    /// Opens a TCP connection, sharing the time among the addresses.
+    /// Opens a TCP connection to whichever address answers first. Each gets a head start over the next, unless it
+    /// fails before (RFC 8305, "Happy Eyeballs").
     async fn dial(
         &self,
         url: &PageUrl,
         addresses: &[SocketAddr],
     ) -> Result<(TcpStream, SocketAddr), FetchError> {
-        let deadline = Instant::now() + self.connect_timeout;
-        let tried = &addresses[..addresses.len().min(ADDRESSES_MAX)];
-        let mut last_error = FetchError::Connect {
-            host: url.host().to_owned(),
-            reason: "there is no address to try".to_owned(),
-        };
-        for (index, &address) in tried.iter().enumerate() {
-            let remaining = deadline.saturating_duration_since(Instant::now());
-            let share = remaining / u32::try_from(tried.len() - index).unwrap_or(1);
-            match timeout_at(Instant::now() + share, TcpStream::connect(address)).await {
-                Ok(Ok(stream)) => return Ok((stream, address)),
-                Ok(Err(error)) => {
-                    last_error = FetchError::Connect {
-                        host: url.host().to_owned(),
-                        reason: format!("{address}: {}", io_reason(&error)),
-                    };
+        let mut reason = "there is no address to try".to_owned();
+        let race = async {
+            let attempt = |address| async move { (address, TcpStream::connect(address).await) };
+            let mut waiting = addresses.iter().copied().take(ADDRESSES_MAX);
+            let mut attempts = FuturesUnordered::new();
+            loop {
+                if attempts.is_empty() {
+                    match waiting.next() {
+                        Some(address) => attempts.push(attempt(address)),
+                        None => return None,
+                    }
                 }
-                Err(_) => {
-                    last_error = FetchError::Timeout { step: "connect", limit: self.connect_timeout };
+                tokio::select! {
+                    Some((address, outcome)) = attempts.next() => match outcome {
+                        Ok(stream) => return Some((stream, address)),
+                        Err(error) => {
+                            reason = format!("{address}: {}", io_reason(&error));
+                            attempts.extend(waiting.next().map(attempt));
+                        }
+                    },
+                    () = sleep(HEAD_START), if waiting.len() > 0 => {
+                        attempts.extend(waiting.next().map(attempt));
+                    }
                 }
             }
+        };
+        match timeout(self.connect_timeout, race).await {
+            Ok(Some(connected)) => Ok(connected),
+            Ok(None) => Err(FetchError::Connect { host: url.host().to_owned(), reason }),
+            Err(_) => Err(FetchError::Timeout { step: "connect", limit: self.connect_timeout }),
         }
-        Err(last_error)
     }
 
     async fn speak_http1<T>(&self, stream: T, open: OpenConnection) -> Result<Sender, hyper::Error>
@@ -222,6 +253,7 @@ fn tls_config(config: &FetchConfig) -> Result<ClientConfig, FetchSetupError> {
         .map_err(|error| FetchSetupError::Tls(error.to_string()))?
         .with_root_certificates(roots)
         .with_no_client_auth();
+    tls.resumption = Resumption::in_memory_sessions(TLS_SESSIONS);
     tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     Ok(tls)
 }

@@ -1,20 +1,29 @@
 #![doc = include_str!("../README.md")]
 
 pub mod address;
+mod bandwidth;
 mod body;
 mod config;
 mod connect;
+mod credentials;
 pub mod decode;
 mod fetcher;
 mod headers;
+mod hosts;
 mod pool;
+mod proxy;
 mod resolve;
 pub mod robots;
+mod spill;
 mod stats;
+mod unwanted;
 
-pub use config::{FetchConfig, FetchSetupError};
+pub use config::{FetchConfig, FetchSetupError, Preference};
+pub use credentials::{AuthRule, CredentialError, HeaderRule};
 pub use decode::{Decoded, decode_capped};
-pub use fetcher::{Fetcher, Followed};
+pub use fetcher::{Fetcher, Followed, Wanted};
+pub use proxy::{Proxy, ProxyError};
 pub use resolve::{Resolve, ResolveError, ResolveRule, ResolveRuleError, SystemResolver};
 pub use robots::{MemoryRobotsStore, RobotsRecord, RobotsRules, RobotsStore};
 pub use stats::FetchStats;
+pub use unwanted::{TypePattern, TypePatternError};

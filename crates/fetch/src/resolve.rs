@@ -1,9 +1,10 @@
 //! From a host name to addresses.
 //!
 //! In: host and port of a URL. Out: the socket addresses to try, in order. [`SystemResolver`] asks the
-//! name servers of the machine and remembers what they said; [`ResolveRule`]s answer for chosen names
-//! without asking, and may send a connection to another port. Nobody here judges addresses: the fetcher
-//! does, whoever gave them. Start at [`Resolve`].
+//! name servers of the machine, so many questions at once and no more, and remembers what they said for as long as they said;
+//! that a name is not there is remembered too. Where no name server answers, the system is asked its own way. [`ResolveRule`]s
+//! answer for chosen names without asking, and may send a connection to another port. Nobody here judges addresses: the
+//! fetcher does, whoever gave them. Start at [`Resolve`].
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -18,7 +19,10 @@ use hickory_resolver::config::{LookupIpStrategy, ResolverConfig};
 use hickory_resolver::net::runtime::TokioRuntimeProvider;
 use hickory_resolver::proto::rr::Name;
 
+use tokio::sync::Semaphore;
+
 use crate::FetchSetupError;
+use crate::hosts::HostPattern;
 
 /// Finds the addresses of a host.
 ///
@@ -45,6 +49,8 @@ pub struct ResolveError {
 #[derive(Clone)]
 pub struct SystemResolver {
     resolver: TokioResolver,
+    /// Places for questions to the name servers.
+    places: Arc<Semaphore>,
 }
 
 /// However short a name server wants an answer to be remembered, a crawl asks once a minute at most.
@@ -52,6 +58,10 @@ const POSITIVE_TTL_MIN: Duration = Duration::from_secs(60);
 const POSITIVE_TTL_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 const NEGATIVE_TTL_MAX: Duration = Duration::from_secs(5 * 60);
 const CACHE_ENTRIES: u64 = 32_768;
+/// Questions to the name servers at once. A home router gives up at a few hundred.
+const QUESTIONS_MAX: usize = 64;
+/// How long the system may take where the name servers failed.
+const SYSTEM_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl SystemResolver {
     /// Reads the machine's configuration. Without one, only the hosts file and `localhost` resolve.
@@ -72,8 +82,38 @@ impl SystemResolver {
         options.negative_max_ttl = Some(NEGATIVE_TTL_MAX);
         options.try_tcp_on_error = true;
         let resolver = builder.build().map_err(|error| FetchSetupError::Resolver(error.to_string()))?;
-        Ok(Self { resolver })
+        Ok(Self { resolver, places: Arc::new(Semaphore::new(QUESTIONS_MAX)) })
     }
+
+    async fn lookup(&self, host: &str) -> Result<Vec<IpAddr>, ResolveError> {
+        // Label by label, because names with underscores and leading hyphens are no host names by the book
+        // and websites by the thousand.
+        let bare = host.strip_suffix('.').unwrap_or(host);
+        let mut name = Name::from_labels(bare.split('.').map(str::as_bytes))
+            .map_err(|error| ResolveError { reason: error.to_string() })?;
+        // A name with dots is meant as it stands. Search domains would turn a dead link into a
+        // question about the local network, and a wildcard there into an answer.
+        name.set_fqdn(host.contains('.'));
+        let problem = match self.resolver.lookup_ip(name).await {
+            Ok(found) => return Ok(found.iter().collect()),
+            Err(error) if error.is_nx_domain() => "there is no such name".to_owned(),
+            Err(error) if error.is_no_records_found() => "the name has no address".to_owned(),
+            Err(error) => {
+                if let Some(found) = ask_the_system(host).await {
+                    return Ok(found);
+                }
+                error.to_string()
+            }
+        };
+        Err(ResolveError { reason: problem })
+    }
+}
+
+/// What the system's own resolver says, which may know ways that are not in its list of name servers.
+async fn ask_the_system(host: &str) -> Option<Vec<IpAddr>> {
+    let found = tokio::time::timeout(SYSTEM_TIMEOUT, tokio::net::lookup_host((host, 0))).await;
+    let addresses: Vec<IpAddr> = found.ok()?.ok()?.map(|address| address.ip()).collect();
+    (!addresses.is_empty()).then_some(addresses)
 }
 
 impl fmt::Debug for SystemResolver {
@@ -89,24 +129,10 @@ impl Resolve for SystemResolver {
         port: u16,
     ) -> BoxFuture<'a, Result<Vec<SocketAddr>, ResolveError>> {
         async move {
-            // Label by label, because names with underscores and leading hyphens are no host names by the book
-            // and websites by the thousand.
-            let bare = host.strip_suffix('.').unwrap_or(host);
-            let mut name = Name::from_labels(bare.split('.').map(str::as_bytes))
-                .map_err(|error| ResolveError { reason: error.to_string() })?;
-            // A name with dots is meant as it stands. Search domains would turn a dead link into a
-            // question about the local network, and a wildcard there into an answer.
-            name.set_fqdn(host.contains('.'));
-            let found = self.resolver.lookup_ip(name).await.map_err(|error| ResolveError {
-                reason: if error.is_nx_domain() {
-                    "there is no such name".to_owned()
-                } else if error.is_no_records_found() {
-                    "the name has no address".to_owned()
-                } else {
-                    error.to_string()
-                },
-            })?;
-            Ok(found.iter().map(|address| SocketAddr::new(address, port)).collect())
+            // Nobody closes it, so there is always a place to come.
+            let _place = self.places.acquire().await;
+            let found = self.lookup(host).await?;
+            Ok(found.into_iter().map(|address| SocketAddr::new(address, port)).collect())
         }
         .boxed()
     }
@@ -122,14 +148,6 @@ pub struct ResolveRule {
     port: Option<u16>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum HostPattern {
-    Any,
-    /// With the leading dot.
-    Below(String),
-    Exactly(String),
-}
-
 /// Why a text is not a [`ResolveRule`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is not a resolve rule: {reason}; write PATTERN=ADDRESS or PATTERN=ADDRESS:PORT")]
@@ -143,12 +161,7 @@ pub struct ResolveRuleError {
 impl ResolveRule {
     /// Where the rule sends connections to `host` (in the form it has in a normalised URL).
     pub fn apply(&self, host: &str, port: u16) -> Option<SocketAddr> {
-        let host = host.strip_suffix('.').unwrap_or(host);
-        let matches = match &self.pattern {
-            HostPattern::Any => true,
-            HostPattern::Below(suffix) => host.len() > suffix.len() && host.ends_with(suffix.as_str()),
-            HostPattern::Exactly(name) => host == name,
-        };
+        let matches = self.pattern.matches(host);
         matches.then(|| SocketAddr::new(self.address, self.port.unwrap_or(port)))
     }
 }
@@ -159,19 +172,7 @@ impl FromStr for ResolveRule {
     fn from_str(text: &str) -> Result<Self, ResolveRuleError> {
         let problem = |reason: String| ResolveRuleError { text: text.to_owned(), reason };
         let (pattern, target) = text.split_once('=').ok_or_else(|| problem("there is no `=`".to_owned()))?;
-        // The same normal form as in URLs: lower case, punycode, shortest IPv6.
-        let host = |name: &str| {
-            url::Host::parse(name)
-                .map(|host| host.to_string().trim_end_matches('.').to_owned())
-                .map_err(|error| problem(format!("`{name}` is not a host: {error}")))
-        };
-        let pattern = match pattern.trim() {
-            "*" => HostPattern::Any,
-            pattern => match pattern.strip_prefix("*.") {
-                Some(suffix) => HostPattern::Below(format!(".{}", host(suffix)?)),
-                None => HostPattern::Exactly(host(pattern)?),
-            },
-        };
+        let pattern = pattern.parse().map_err(problem)?;
         let target = target.trim();
         let (address, port) = if let Ok(socket) = target.parse::<SocketAddr>() {
             (socket.ip(), Some(socket.port()))
@@ -189,11 +190,7 @@ impl FromStr for ResolveRule {
 
 impl fmt::Display for ResolveRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.pattern {
-            HostPattern::Any => f.write_str("*=")?,
-            HostPattern::Below(suffix) => write!(f, "*{suffix}=")?,
-            HostPattern::Exactly(name) => write!(f, "{name}=")?,
-        }
+        write!(f, "{}=", self.pattern)?;
         match self.port {
             Some(port) => write!(f, "{}", SocketAddr::new(self.address, port)),
             None => write!(f, "{}", self.address),

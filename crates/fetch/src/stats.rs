@@ -16,6 +16,8 @@ pub struct FetchStats {
     pub body_bytes: u64,
     /// Connections made.
     pub connections_made: u64,
+    /// Of these, secured by taking up an earlier TLS session.
+    pub tls_resumed: u64,
     /// Connections open now.
     pub connections_open: u64,
     /// Requests that went over a connection that had been used before.
@@ -31,6 +33,7 @@ pub(crate) struct Counters {
     pub wire_bytes: AtomicU64,
     pub body_bytes: AtomicU64,
     pub connections_made: AtomicU64,
+    pub tls_resumed: AtomicU64,
     pub connections_open: AtomicU64,
     pub connections_reused: AtomicU64,
     pub connections_dead: AtomicU64,
@@ -44,6 +47,7 @@ impl Counters {
             wire_bytes: self.wire_bytes.load(Relaxed),
             body_bytes: self.body_bytes.load(Relaxed),
             connections_made: self.connections_made.load(Relaxed),
+            tls_resumed: self.tls_resumed.load(Relaxed),
             connections_open: self.connections_open.load(Relaxed),
             connections_reused: self.connections_reused.load(Relaxed),
             connections_dead: self.connections_dead.load(Relaxed),

@@ -21,7 +21,7 @@ async fn a_request_says_who_asks_and_what_is_liked() {
         &format!("user-agent: webloom/{} (+https://crawler.example/about)\r\n", env!("CARGO_PKG_VERSION")),
         "accept-encoding: gzip, br, zstd, deflate\r\n",
         "accept-language: de, en;q=0.5\r\n",
-        "accept: text/html, application/xhtml+xml, text/turtle;q=0.9,",
+        "accept: text/turtle, application/n-triples, application/n-quads, application/trig, application/rdf+xml, text/html;q=0.9,",
     ] {
         assert!(request.contains(line), "{line} is not in {request}");
     }

@@ -3,8 +3,11 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up should stop right there")]
 
 mod bodies;
+mod conditions;
 mod connections;
 mod heads;
+mod proxies;
+mod restraint;
 mod robots;
 mod site;
 mod tls;

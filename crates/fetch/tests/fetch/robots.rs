@@ -282,7 +282,7 @@ async fn one_url_is_followed_to_its_page() {
 async fn sitemaps_are_known_once_robots_are() {
     let site = site_with_robots(ok(
         "",
-        b"Sitemap: http://example.org/a.xml\nSitemap: /relative\nUser-agent: *\nDisallow: /\nSitemap: https://cdn.example/b.xml.gz",
+        b"Sitemap: http://example.org/a.xml\nSitemap: /path.xml\nSitemap: no map\nUser-agent: *\nDisallow: /\nSitemap: https://cdn.example/b.xml.gz",
     ))
     .await;
     let fetcher = site.fetcher_with(obey);
@@ -290,7 +290,10 @@ async fn sitemaps_are_known_once_robots_are() {
     assert_eq!(fetcher.sitemaps(&page), []);
     assert_eq!(fetch(&fetcher, page.as_str()).await, "robots first");
     let sitemaps: Vec<String> = fetcher.sitemaps(&page).into_iter().map(String::from).collect();
-    assert_eq!(sitemaps, ["http://example.org/a.xml", "https://cdn.example/b.xml.gz"]);
+    assert_eq!(
+        sitemaps,
+        ["http://example.org/a.xml", "http://example.org/path.xml", "https://cdn.example/b.xml.gz"]
+    );
     // Another origin has robots of its own.
     assert_eq!(fetcher.sitemaps(&PageUrl::parse("https://example.org/x").unwrap()), []);
 }

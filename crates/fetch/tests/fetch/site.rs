@@ -190,7 +190,12 @@ pub fn pause(milliseconds: u64) -> Step {
 }
 
 pub fn lease(url: &str) -> Lease {
-    Lease { id: LeaseId(1), candidate: LinkCandidate::seed(PageUrl::parse(url).unwrap()), attempt: 0 }
+    Lease {
+        id: LeaseId(1),
+        candidate: LinkCandidate::seed(PageUrl::parse(url).unwrap()),
+        attempt: 0,
+        validators: None,
+    }
 }
 
 /// The outcome in one line, for tables.
@@ -200,6 +205,7 @@ pub fn summary(outcome: &FetchOutcome) -> String {
             let codes: Vec<_> = page.diagnostics.iter().map(|diagnostic| diagnostic.code.as_ref()).collect();
             format!("{} {:?} {codes:?}", page.status, String::from_utf8_lossy(&page.body))
         }
+        FetchOutcome::Unchanged(unchanged) => format!("unchanged {:?}", unchanged.validators.etag),
         FetchOutcome::Redirected(redirect) => format!("{} -> {}", redirect.status, redirect.target),
         FetchOutcome::NotFetched(reason) => format!("not fetched: {reason}"),
         FetchOutcome::Failed(error) => format!("failed: {error}"),

@@ -146,6 +146,19 @@ async fn http2_is_spoken_and_shared() {
 }
 
 #[tokio::test]
+async fn sessions_are_taken_up_again() {
+    let site = SecureSite::start("secure.example", BOTH).await;
+    // No connection is kept, so each request needs one of its own.
+    let fetcher = site.fetcher(|config| config.pool_idle = Duration::ZERO);
+    for _ in 0..3 {
+        assert_eq!(fetch_page(&fetcher, "https://secure.example/").await.status, 200);
+    }
+    let stats = fetcher.stats();
+    assert_eq!(stats.connections_made, 3);
+    assert_eq!(stats.tls_resumed, 2);
+}
+
+#[tokio::test]
 async fn http1_is_spoken_where_http2_is_not() {
     for protocols in [&[&b"http/1.1"[..]][..], &[]] {
         let site = SecureSite::start("secure.example", protocols).await;

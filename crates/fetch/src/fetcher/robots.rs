@@ -1,0 +1,188 @@
+//! robots.txt as the fetcher sees to it: known and fresh, or asked for before anything else.
+//!
+//! In: the URL of a page. Out: what its origin's robots.txt says, from memory or from the store, or the outcome of asking for it.
+//! What a robots.txt means is in `robots/`.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::time::sleep;
+use webloom_model::{FetchError, FetchOutcome, HostHint, Lease, NotFetched, PageUrl};
+
+use super::request::{Answer, Failure};
+use super::{Fetcher, SITEMAPS_MAX};
+use crate::headers;
+use crate::robots::{KnownRobots, ROBOTS_BYTES_MAX, RobotsClass, RobotsRecord};
+use crate::stats::count;
+
+impl Fetcher {
+    /// What is known of the origin's robots.txt, if it is known and fresh.
+    pub(super) fn known_robots(&self, origin: &str) -> Option<Arc<KnownRobots>> {
+        let known = self.robots_cache.get(origin).or_else(|| {
+            let record = RobotsRecord::from_bytes(&self.robots_store.get(origin)?)?;
+            let known = Arc::new(KnownRobots::new(&record, &self.config.robots_agent));
+            self.robots_cache.put(origin, Arc::clone(&known));
+            Some(known)
+        })?;
+        self.robots_fresh_for(&known).map(|_| known)
+    }
+
+    /// The sitemaps that the robots.txt of the URL's origin names, if it was read.
+    pub fn sitemaps(&self, url: &PageUrl) -> Vec<PageUrl> {
+        let Some(robots) = self.known_robots(&url.origin()) else { return Vec::new() };
+        // They ought to be absolute; a path is understood, anything else would be a guess.
+        let sitemaps = robots.rules.sitemaps().filter_map(|sitemap| match sitemap.starts_with('/') {
+            true => url.join(sitemap).ok(),
+            false => PageUrl::parse(sitemap).ok(),
+        });
+        sitemaps.take(SITEMAPS_MAX).collect()
+    }
+
+    /// How long the record may still be believed; nothing when it is stale.
+    pub(super) fn robots_fresh_for(&self, known: &KnownRobots) -> Option<Duration> {
+        let fresh = match known.class {
+            RobotsClass::Found => self.config.robots_fresh,
+            RobotsClass::Missing => self.config.robots_missing_fresh,
+            RobotsClass::Unreachable => self.config.robots_unreachable_fresh,
+        };
+        // A record from the future is one written before somebody set the clock back.
+        let age = Duration::try_from(self.clock.wall().duration_since(known.fetched_at)).unwrap_or_default();
+        fresh.checked_sub(age).filter(|left| !left.is_zero())
+    }
+
+    /// Asks for robots.txt, which is all the host is asked this time.
+    pub(super) async fn fetch_robots(&self, lease: &Lease, origin: &str) -> (FetchOutcome, HostHint) {
+        let mut hint = HostHint::default();
+        let mut record = self.no_robots();
+        let asked = self.ask_for_robots(lease.url(), &mut record, &mut hint).await;
+        // The record is as old as the answer, not as the question.
+        record.fetched_at = self.clock.wall();
+        let outcome = match asked {
+            Ok(()) => FetchOutcome::RobotsFirst,
+            Err(Failure { outcome, untouched: true }) => {
+                // Nobody was asked, so there is nothing to remember about the host's robots.txt.
+                hint.untouched = true;
+                return (outcome, hint);
+            }
+            Err(Failure { outcome: FetchOutcome::Failed(error), .. }) => {
+                record.class = RobotsClass::Unreachable;
+                record.reason = error.to_string();
+                record.body = Bytes::new();
+                self.without_robots(lease, error)
+            }
+            Err(Failure { outcome, .. }) => outcome,
+        };
+        let known = Arc::new(KnownRobots::new(&record, &self.config.robots_agent));
+        hint.crawl_delay = known.rules.crawl_delay();
+        self.robots_store.put(origin, &record.to_bytes());
+        self.robots_cache.put(origin, known);
+        (outcome, hint)
+    }
+
+    /// Asks for the robots.txt of a URL's origin, whatever is known of it, for somebody who wants to read it. Nothing is
+    /// remembered.
+    pub async fn fetch_robots_of(&self, url: &PageUrl) -> Result<RobotsRecord, String> {
+        let mut record = self.no_robots();
+        match self.ask_for_robots(url, &mut record, &mut HostHint::default()).await {
+            Ok(()) => Ok(record),
+            Err(failure) => Err(match failure.outcome {
+                FetchOutcome::Failed(error) => error.to_string(),
+                FetchOutcome::NotFetched(reason) => reason.to_string(),
+                _ => "there was no answer".to_owned(),
+            }),
+        }
+    }
+
+    fn no_robots(&self) -> RobotsRecord {
+        RobotsRecord {
+            class: RobotsClass::Missing,
+            status: 0,
+            fetched_at: self.clock.wall(),
+            reason: String::new(),
+            body: Bytes::new(),
+        }
+    }
+
+    /// Follows robots.txt to where it is, and fills in the record.
+    async fn ask_for_robots(
+        &self,
+        url: &PageUrl,
+        record: &mut RobotsRecord,
+        hint: &mut HostHint,
+    ) -> Result<(), Failure> {
+        let unreachable = |reason: String| Failure::touched(FetchError::Protocol { reason });
+        let mut url = url.join("/robots.txt").map_err(|problem| unreachable(problem.to_string()))?;
+        for hop in 0..=self.config.robots_redirects_max {
+            if hop > 0 {
+                sleep(self.config.robots_hop_delay).await;
+            }
+            count(&self.counters.robots_requests, 1);
+            let answer = match self.request(&url, self.robots_headers.clone()).await {
+                // The host itself answered; that it points to nowhere is a fault of its robots.txt.
+                Err(failure) if hop > 0 => {
+                    return Err(match failure.outcome {
+                        FetchOutcome::NotFetched(reason) => unreachable(reason.to_string()),
+                        outcome => Failure { outcome, untouched: false },
+                    });
+                }
+                answer => answer?,
+            };
+            record.status = answer.status.as_u16();
+            match record.status {
+                200..=299 => {
+                    let bytes_max = ROBOTS_BYTES_MAX as u64 + 1;
+                    let limits = self.body_limits(bytes_max, bytes_max);
+                    let Answer { headers, body, connection, .. } = answer;
+                    let read = self.read_body(&url, &headers, body, connection, &limits, None).await?;
+                    // The part that is missing may be the part that forbids.
+                    if read.ended_early {
+                        return Err(unreachable("robots.txt breaks off".to_owned()));
+                    }
+                    record.class = RobotsClass::Found;
+                    record.body = read.bytes;
+                    return Ok(());
+                }
+                301 | 302 | 303 | 307 | 308 => {
+                    let target = headers::redirect_target(&url, &answer.headers);
+                    self.discard(&url, answer).await;
+                    match target {
+                        Ok(target) => url = target,
+                        Err(_) => return Ok(()),
+                    }
+                }
+                // 429 is a 4xx by number only: the host has a robots.txt and is busy.
+                status @ (408 | 425 | 429 | 500..) => {
+                    let retry_after = headers::retry_after(&answer.headers, self.clock.wall());
+                    hint.retry_after = retry_after;
+                    self.discard(&url, answer).await;
+                    return Err(Failure::touched(FetchError::Busy { status, retry_after }));
+                }
+                _ => {
+                    self.discard(&url, answer).await;
+                    return Ok(());
+                }
+            }
+        }
+        // Redirects without end: RFC 9309 lets this count as missing.
+        Ok(())
+    }
+
+    /// What to answer while robots.txt cannot be had: to be tried again, or given up.
+    pub(super) fn without_robots(&self, lease: &Lease, error: FetchError) -> FetchOutcome {
+        if lease.attempt.saturating_add(1) >= self.config.attempts_max {
+            FetchOutcome::NotFetched(NotFetched::RobotsUnreachable { reason: error.to_string() })
+        } else {
+            FetchOutcome::Failed(error)
+        }
+    }
+
+    pub(super) fn still_unreachable(&self, url: &PageUrl, robots: &KnownRobots) -> FetchError {
+        if robots.status == 0 || robots.status < 400 {
+            let reason = format!("a moment ago: {}", robots.reason);
+            FetchError::Connect { host: url.host().to_owned(), reason }
+        } else {
+            FetchError::Busy { status: robots.status, retry_after: self.robots_fresh_for(robots) }
+        }
+    }
+}
