@@ -1,12 +1,16 @@
 #![doc = include_str!("../README.md")]
 
+pub mod novelty;
+pub mod parameters;
 mod query;
 pub mod scope;
 mod view;
 
 use std::collections::{BTreeMap, HashMap};
 
+pub use novelty::{Novelty, NoveltyRules, Verdict};
 use oxrdf::Term;
+pub use parameters::ParameterSet;
 pub use query::{LinkQuery, QueryProblem};
 pub use scope::{Reach, Refusal, Scope, ScopeFilters, ScopeProblem};
 use view::PageView;
@@ -19,6 +23,8 @@ pub struct LinkRules {
     pub queries: Vec<LinkQuery>,
     /// What the crawl covers.
     pub scope: Scope,
+    /// Parameters that links are followed without.
+    pub drop_parameters: ParameterSet,
     /// Obey `nofollow`, of whole pages and of single links.
     pub obey_nofollow: bool,
     /// Links of one page.
@@ -36,6 +42,7 @@ impl Default for LinkRules {
         Self {
             queries: vec![LinkQuery::plain_links(), LinkQuery::feed_items()],
             scope: Scope::default(),
+            drop_parameters: ParameterSet::default(),
             obey_nofollow: true,
             links_max: 5_000,
             listed_links_max: 50_000,
@@ -105,7 +112,7 @@ pub fn extract_links(page: &PageUrl, depth: u32, graph: &PageGraph, rules: &Link
             }
         };
         let url = match PageUrl::parse(&text) {
-            Ok(url) => url,
+            Ok(url) => rules.drop_parameters.drop_from(url),
             Err(problem) => {
                 refuse(Refusal::from(&problem), &mut extracted);
                 continue;

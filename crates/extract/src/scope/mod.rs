@@ -9,11 +9,13 @@ mod hosts;
 mod length;
 mod patterns;
 mod scheme;
+mod traps;
 
 pub use domains::DomainSet;
 pub use extensions::{DEFAULT_EXTENSIONS, ExtensionSet};
 pub use hosts::HostSet;
 pub use patterns::{Patterns, ScopeProblem};
+pub use traps::{TrapRules, is_dated};
 use webloom_model::{PageUrl, UrlProblem};
 
 /// Why a URL is not followed.
@@ -29,6 +31,10 @@ pub enum Refusal {
     TooLong,
     /// The file's extension is of what is surely no page.
     Extension,
+    /// The path goes in circles, or is deeper than any honest one.
+    Circles,
+    /// A date too far off to be anything but a calendar without end.
+    Calendar,
     /// Another host than the seeds'.
     Host,
     /// Another domain than the seeds' and those listed.
@@ -50,6 +56,8 @@ impl Refusal {
             Self::Nofollow => "nofollow",
             Self::TooLong => "too-long",
             Self::Extension => "extension",
+            Self::Circles => "circles",
+            Self::Calendar => "calendar",
             Self::Host => "host",
             Self::Domain => "domain",
             Self::Excluded => "excluded",
@@ -105,6 +113,8 @@ pub struct ScopeFilters {
     pub url_bytes_max: usize,
     /// Extensions of what is surely no page.
     pub extensions: ExtensionSet,
+    /// What gives traps away.
+    pub traps: TrapRules,
     /// Regular expressions.
     pub patterns: Patterns,
 }
@@ -115,6 +125,7 @@ impl Default for ScopeFilters {
             https_only: false,
             url_bytes_max: webloom_model::url::URL_BYTES_MAX,
             extensions: ExtensionSet::default(),
+            traps: TrapRules::default(),
             patterns: Patterns::default(),
         }
     }
@@ -148,12 +159,13 @@ impl Scope {
     }
 
     fn check(&self, url: &PageUrl, by_extension: bool) -> Result<(), Refusal> {
-        let ScopeFilters { https_only, url_bytes_max, extensions, patterns } = &self.filters;
+        let ScopeFilters { https_only, url_bytes_max, extensions, traps, patterns } = &self.filters;
         scheme::check(url, *https_only)?;
         length::check(url, *url_bytes_max)?;
         if by_extension {
             extensions.check(url)?;
         }
+        traps.check(url)?;
         match &self.reach {
             Reach::Anywhere => {}
             Reach::Hosts(hosts) => hosts.check(url)?,

@@ -1,0 +1,258 @@
+//! Does a page say anything that its site has not said already?
+//!
+//! In: the text of each page of a crawl, host by host. Out: a [`Verdict`]. Text is cut into runs of three
+//! words. A host remembers what it said in a small bitmap; a page that brings next to nothing new, such as a shop's page in yet
+//! another session, is *stale*. When most of a host's latest pages are stale, it has nothing
+//! more to say for now, and the links of its stale pages are not followed. Pages that answer "not found" with a 200 are stale
+//! from the second on by the same measure, and so are the pages of a mirror, which are told by what other hosts said.
+//!
+//! The memory is bounded: a fixed bitmap per host, and a fixed number of hosts, the least recently used of which is forgotten.
+
+use std::collections::HashMap;
+
+use webloom_model::PageUrl;
+
+use crate::scope::is_dated;
+
+/// When a host has nothing more to say.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NoveltyRules {
+    /// Share of a page's word runs that must be new to its host, in percent; below it the page is stale.
+    pub new_percent: u32,
+    /// Pages of a host before it is judged.
+    pub pages_min: u32,
+    /// Share of stale pages among a host's latest ones from which on the links of stale pages are not followed, in percent.
+    pub stale_percent: u32,
+    /// Hosts that are remembered.
+    pub hosts_max: usize,
+}
+
+impl Default for NoveltyRules {
+    fn default() -> Self {
+        Self { new_percent: 3, pages_min: 16, stale_percent: 80, hosts_max: 20_000 }
+    }
+}
+
+/// What a page brings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// Something new, or too little to judge by.
+    New,
+    /// Nothing new; its host has more to say.
+    Stale,
+    /// Nothing new, like most of its host's latest pages: its links are not worth following.
+    Exhausted,
+}
+
+/// Bits of a host's memory: 8192 of them take 1 KiB and tell some thousand word runs apart.
+const WORDS: usize = 128;
+/// Word runs of a page that are looked at: those with the smallest hashes, the same ones for the same text.
+const RUNS_MAX: usize = 256;
+/// Word runs of a page below which nothing is said about it.
+const RUNS_MIN: usize = 8;
+/// How slowly the share of stale pages follows the latest ones: each page moves it by a sixteenth.
+const WINDOW: u32 = 16;
+
+#[derive(Debug, Clone)]
+struct Said {
+    bits: Box<[u64; WORDS]>,
+    pages: u32,
+    /// Share of stale pages among the latest, of [`SHARE_WHOLE`].
+    stale: u32,
+    used: u64,
+}
+
+const SHARE_WHOLE: u32 = 1 << 16;
+
+/// Remembers what hosts said.
+#[derive(Debug)]
+pub struct Novelty {
+    rules: NoveltyRules,
+    hosts: HashMap<String, Said>,
+    /// Whole texts, by hash, and the first host that had them.
+    texts: HashMap<u64, u64>,
+    used: u64,
+}
+
+impl Novelty {
+    /// Remembers nothing yet.
+    pub fn new(rules: NoveltyRules) -> Self {
+        Self { rules, hosts: HashMap::new(), texts: HashMap::new(), used: 0 }
+    }
+
+    /// Takes a page in, and says what it brings.
+    pub fn judge(&mut self, page: &PageUrl, text: &str) -> Verdict {
+        // The pages of a calendar differ in their numbers, and in nothing else.
+        let runs = word_runs(text, is_dated(page));
+        if runs.len() < RUNS_MIN {
+            return Verdict::New;
+        }
+        self.used += 1;
+        let host_hash = hash(page.host().as_bytes());
+        let whole = runs.iter().fold(0_u64, |sum, run| sum.rotate_left(5) ^ run);
+        if self.texts.len() >= self.rules.hosts_max.saturating_mul(16) {
+            self.texts.clear();
+        }
+        let mirrored = *self.texts.entry(whole).or_insert(host_hash) != host_hash;
+        if self.hosts.len() >= self.rules.hosts_max && !self.hosts.contains_key(page.host()) {
+            self.forget();
+        }
+        let said = self.hosts.entry(page.host().to_owned()).or_insert_with(|| Said {
+            bits: Box::new([0; WORDS]),
+            pages: 0,
+            stale: 0,
+            used: 0,
+        });
+        said.used = self.used;
+        let mut new = 0_u32;
+        for run in &runs {
+            let (word, bit) = ((run >> 6) as usize % WORDS, 1 << (run & 63));
+            new += u32::from(said.bits[word] & bit == 0);
+            said.bits[word] |= bit;
+        }
+        // A memory that is full would find everything stale: it begins anew.
+        if said.bits.iter().map(|word| word.count_ones()).sum::<u32>() > (WORDS as u32 * 64) / 2 {
+            said.bits.fill(0);
+        }
+        let stale = mirrored || new * 100 < self.rules.new_percent * runs.len() as u32;
+        said.pages = said.pages.saturating_add(1);
+        let aim = if stale { SHARE_WHOLE } else { 0 };
+        said.stale = (said.stale * (WINDOW - 1) + aim) / WINDOW;
+        let judged = said.pages >= self.rules.pages_min;
+        let mostly = said.stale * 100 >= self.rules.stale_percent * SHARE_WHOLE;
+        match (stale, judged && mostly) {
+            (false, _) => Verdict::New,
+            (true, false) => Verdict::Stale,
+            (true, true) => Verdict::Exhausted,
+        }
+    }
+
+    /// Forgets the half of the hosts that was used longest ago.
+    fn forget(&mut self) {
+        let mut used: Vec<u64> = self.hosts.values().map(|said| said.used).collect();
+        used.sort_unstable();
+        let middle = used.get(used.len() / 2).copied().unwrap_or(0);
+        self.hosts.retain(|_, said| said.used > middle);
+    }
+}
+
+/// Hashes of the runs of three words, all numbers alike if wished; of a long text those with the smallest hashes.
+fn word_runs(text: &str, numbers_alike: bool) -> Vec<u64> {
+    let mut runs = Vec::new();
+    let mut before = [0_u64; 2];
+    for (number, word) in
+        text.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty()).enumerate()
+    {
+        let number_word = numbers_alike && word.bytes().all(|byte| byte.is_ascii_digit());
+        let word = hash(if number_word { &b"0"[..] } else { word.as_bytes() });
+        if number >= 2 {
+            runs.push(mix(before[0].rotate_left(13) ^ before[1].rotate_left(7) ^ word));
+        }
+        before = [before[1], word];
+    }
+    runs.sort_unstable();
+    runs.dedup();
+    runs.truncate(RUNS_MAX);
+    // The smallest hashes share their first bits; the places in a memory are taken from others.
+    runs.iter_mut().for_each(|run| *run = mix(*run));
+    runs
+}
+
+fn hash(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
+        (hash ^ u64::from(byte.to_ascii_lowercase())).wrapping_mul(0x100_0000_01b3)
+    })
+}
+
+fn mix(mut number: u64) -> u64 {
+    number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    number ^ (number >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn url(host: &str, number: u32) -> PageUrl {
+        PageUrl::parse(&format!("http://{host}/{number}")).unwrap()
+    }
+
+    /// Pages of text that no other number has.
+    fn prose(number: u32) -> String {
+        (0..60_u32).map(|word| format!("w{:x} ", mix(u64::from(number * 1000 + word)) % 5000)).collect()
+    }
+
+    #[test]
+    fn one_page_under_ever_new_sessions_is_seen_through_soon() {
+        let mut novelty = Novelty::new(NoveltyRules::default());
+        let verdicts: Vec<Verdict> =
+            (0..200).map(|number| novelty.judge(&url("shop.example", number), &prose(number % 5))).collect();
+        let exhausted = verdicts.iter().position(|verdict| *verdict == Verdict::Exhausted);
+        assert!(exhausted.is_some_and(|first| first < 60), "{exhausted:?}");
+        assert!(verdicts[100..].iter().all(|verdict| *verdict == Verdict::Exhausted));
+        // As soon as it says something again, its links are worth something again.
+        assert_eq!(novelty.judge(&url("shop.example", 999), &prose(999)), Verdict::New);
+    }
+
+    #[test]
+    fn a_calendar_has_nothing_more_to_say_soon() {
+        let mut novelty = Novelty::new(NoveltyRules::default());
+        let months = ["January", "February", "March", "April", "May", "June", "July", "August", "September"];
+        let page = |number: usize| {
+            let month = months[number % months.len()];
+            let text = format!(
+                "{month} {number}. No events. Monday Tuesday Wednesday Thursday Friday Saturday Sunday {number}"
+            );
+            (
+                PageUrl::parse(&format!("http://a.example/{}/{}", 2000 + number, number % 12 + 1)).unwrap(),
+                text,
+            )
+        };
+        let verdicts: Vec<Verdict> =
+            (0..80).map(page).map(|(url, text)| novelty.judge(&url, &text)).collect();
+        assert!(verdicts[60..].iter().all(|verdict| *verdict == Verdict::Exhausted), "{verdicts:?}");
+        // Without a date in their URLs, pages that differ in numbers are records, and records are what we are after.
+        for number in 0..100 {
+            let text = format!(
+                "Record {number} of the weather station: {} degrees, {} percent, {} millibar",
+                number * 7,
+                number * 3,
+                number * 5
+            );
+            assert_eq!(novelty.judge(&url("weather.example", number), &text), Verdict::New);
+        }
+    }
+
+    #[test]
+    fn honest_sites_have_more_to_say() {
+        let mut novelty = Novelty::new(NoveltyRules::default());
+        let menu = "Home About us Contact News Products Imprint all rights reserved since 1999";
+        for number in 0..2000 {
+            let verdict = novelty.judge(&url("honest.example", number), &format!("{menu} {}", prose(number)));
+            assert_eq!(verdict, Verdict::New, "page {number}");
+        }
+    }
+
+    #[test]
+    fn a_mirror_is_told_by_what_others_said() {
+        let mut novelty = Novelty::new(NoveltyRules::default());
+        for number in 0..100 {
+            assert_eq!(novelty.judge(&url("first.example", number), &prose(number)), Verdict::New);
+        }
+        let last =
+            (0..100).map(|number| novelty.judge(&url("mirror.example", number), &prose(number))).last();
+        assert_eq!(last, Some(Verdict::Exhausted));
+    }
+
+    #[test]
+    fn short_pages_are_not_judged_and_memory_is_bounded() {
+        let mut novelty = Novelty::new(NoveltyRules { hosts_max: 10, ..NoveltyRules::default() });
+        for number in 0..500 {
+            assert_eq!(novelty.judge(&url("short.example", number), "too short to say"), Verdict::New);
+            novelty.judge(&url(&format!("h{number}.example"), 0), &prose(number));
+            assert!(novelty.hosts.len() <= 10 && novelty.texts.len() <= 160);
+        }
+        assert_eq!(novelty.judge(&url("x.example", 1), &"\u{0}é ".repeat(10_000)), Verdict::New);
+    }
+}
