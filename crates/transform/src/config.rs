@@ -25,13 +25,15 @@ pub enum Syntax {
     Feed,
     /// Turtle, TriG, N-Triples, N-Quads, RDF/XML.
     Rdf,
+    /// What transformations that a page names make of it. Code from strangers, so only on request.
+    Grddl,
     /// Other files: vCard, iCalendar, CSV, SVG, WSDL, images.
     File,
 }
 
 impl Syntax {
     /// Every syntax.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Html,
         Self::Rdfa,
         Self::Microdata,
@@ -40,6 +42,7 @@ impl Syntax {
         Self::Meta,
         Self::Feed,
         Self::Rdf,
+        Self::Grddl,
         Self::File,
     ];
 
@@ -54,6 +57,7 @@ impl Syntax {
             Self::Meta => "meta",
             Self::Feed => "feed",
             Self::Rdf => "rdf",
+            Self::Grddl => "grddl",
             Self::File => "file",
         }
     }
@@ -104,6 +108,12 @@ pub trait ContextSource: Send + Sync + fmt::Debug {
     /// when `vocab_expansion` is set.
     fn vocabulary(&self, iri: &str) -> Option<Arc<str>> {
         self.context(iri)
+    }
+
+    /// The document at an absolute IRI, for GRDDL: a transformation, a profile, a namespace, or what a transformation asks
+    /// for. Nothing unless somebody decided that it may be read.
+    fn document(&self, _iri: &str) -> Option<Arc<str>> {
+        None
     }
 }
 
@@ -206,6 +216,8 @@ pub struct TransformConfig {
     pub processor_graph: bool,
     /// Expand the vocabularies RDFa names: what their definitions say of properties and classes is added.
     pub vocab_expansion: bool,
+    /// Run the transformations that pages name by GRDDL.
+    pub grddl: bool,
     /// What no page may exceed.
     pub limits: Limits,
 }
@@ -218,6 +230,7 @@ impl Default for TransformConfig {
             robots_agent: "webloom".to_owned(),
             processor_graph: false,
             vocab_expansion: false,
+            grddl: false,
             limits: Limits::default(),
         }
     }
@@ -226,6 +239,9 @@ impl Default for TransformConfig {
 impl TransformConfig {
     /// True when that syntax is to be read.
     pub fn wants(&self, syntax: Syntax) -> bool {
+        if syntax == Syntax::Grddl {
+            return self.grddl || self.only.as_ref().is_some_and(|only| only.contains(&syntax));
+        }
         self.only.as_ref().is_none_or(|only| only.contains(&syntax))
     }
 }

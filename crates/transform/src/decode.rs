@@ -16,6 +16,11 @@ pub(crate) fn decode<'a>(page: &'a DetectedPage, sink: &mut Sink<'_>) -> Cow<'a,
     text
 }
 
+/// The same, when what is wrong with it has been said already.
+pub(crate) fn text_of(page: &DetectedPage) -> Cow<'_, str> {
+    decode_bytes(page.content(), page.detection.charset).0
+}
+
 fn decode_bytes<'a>(body: &'a [u8], charset: Option<&str>) -> (Cow<'a, str>, Option<Diagnostic>) {
     let encoding = charset.and_then(|name| Encoding::for_label(name.as_bytes())).unwrap_or(UTF_8);
     // A mark outranks the name, as everywhere on the web.

@@ -5,10 +5,12 @@ mod decode;
 pub mod dom;
 mod feed;
 mod file;
+mod grddl;
 mod guard;
 pub mod html;
 pub mod jsonld;
 mod link_header;
+mod maps;
 mod meta;
 mod microdata;
 mod microformats;
@@ -17,6 +19,7 @@ mod rdfa;
 mod relation;
 mod robots;
 mod sink;
+mod stylesheet;
 pub mod xml;
 
 pub use config::{BundledContexts, ContextSource, Limits, Syntax, TransformConfig, UnknownSyntax};
@@ -72,6 +75,9 @@ pub fn transform(page: &DetectedPage, config: &TransformConfig) -> PageGraph {
         DocumentKind::Image => file::read_image(page, &mut sink),
         // Nothing here reads it. An external service may, one day.
         DocumentKind::Unknown => {}
+    }
+    if config.wants(Syntax::Grddl) {
+        grddl::read(page, &mut sink);
     }
     if config.wants(Syntax::Meta) {
         link_header::read(&page.page, &mut sink);

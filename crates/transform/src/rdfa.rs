@@ -26,10 +26,11 @@ mod vocabulary;
 use std::rc::Rc;
 
 use html5ever::local_name;
+use oxrdf::Triple;
 
-use crate::Sink;
 use crate::dom::{Dom, NodeData};
 use crate::html::{Host, ParsedPage};
+use crate::{Sink, TransformConfig};
 use attributes::says_something;
 use evaluate::Evaluator;
 use iri::Base;
@@ -65,6 +66,11 @@ impl Profile {
             }
         }
     }
+}
+
+/// The triples of a document that defines something, a vocabulary or a profile: Turtle, RDF/XML, or HTML with RDFa.
+pub(crate) fn triples_of_document(iri: &str, text: &str, config: &TransformConfig) -> Vec<Triple> {
+    vocabulary::read(iri, text, config)
 }
 
 /// Reads the RDFa of a page.

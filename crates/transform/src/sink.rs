@@ -1,11 +1,11 @@
 //! Where readers put what they find: quads, diagnostics, and the rest of a [`PageGraph`], under limits.
 
-use std::collections::HashSet;
 use std::time::Instant;
 
 use oxrdf::{GraphName, NamedNode, NamedOrBlankNode, Quad, Term};
 use webloom_model::{BlankScope, Diagnostic, PageGraph, PageUrl};
 
+use crate::maps::HashSet;
 use crate::{Limits, TransformConfig};
 
 /// Quads among which duplicates are looked for. The index drops them anyway, so this is for people who read what is printed.
@@ -99,7 +99,7 @@ impl<'a> Sink<'a> {
         if self.graph.quads.len() > DEDUPLICATED_MAX {
             return;
         }
-        let mut seen = HashSet::with_capacity(self.graph.quads.len());
+        let mut seen = HashSet::with_capacity_and_hasher(self.graph.quads.len(), Default::default());
         let first: Vec<bool> = self.graph.quads.iter().map(|quad| seen.insert(quad)).collect();
         if seen.len() < first.len() {
             let mut first = first.into_iter();

@@ -5,7 +5,6 @@
 //! is skipped, open elements are closed. What was wrong is listed, so that a caller who has a better parser for broken
 //! text (HTML's) can choose it. Nothing is loaded from outside the document. Start at [`parse`].
 
-use std::collections::HashMap;
 use std::time::Instant;
 
 use html5ever::data::NAMED_ENTITIES;
@@ -16,6 +15,7 @@ use webloom_model::Diagnostic;
 
 use crate::Limits;
 use crate::dom::{Dom, Element, NodeData, NodeId};
+use crate::maps::HashMap;
 
 /// Tags between two looks at the clock.
 const TAGS_PER_LOOK: u64 = 512;
@@ -98,8 +98,8 @@ impl<'a, 'l> Parser<'a, 'l> {
             },
             open: Vec::new(),
             dropped: 0,
-            bindings: HashMap::from([("xml", vec![ns!(xml)]), ("xmlns", vec![ns!(xmlns)])]),
-            entities: HashMap::new(),
+            bindings: HashMap::from_iter([("xml", vec![ns!(xml)]), ("xmlns", vec![ns!(xmlns)])]),
+            entities: HashMap::default(),
             entity_bytes: 0,
             tags: 0,
             cut: false,

@@ -3,13 +3,12 @@
 //! The first row names the columns; every other row is a blank node with one property per filled cell, named by the file's URL and the
 //! column's name. Values are strings: nothing but metadata could say more. Metadata files are not looked for.
 
-use std::collections::HashSet;
-
 use oxrdf::{BlankNode, Literal, NamedNode};
 use webloom_model::vocab::rdf;
 use webloom_model::{Diagnostic, PageUrl};
 
 use crate::Sink;
+use crate::maps::HashSet;
 
 const CSVW: &str = "http://www.w3.org/ns/csvw#";
 /// Columns that are read.
@@ -54,7 +53,7 @@ pub(super) fn read(url: &PageUrl, text: &str, media_type: &str, sink: &mut Sink<
 
 /// The properties of the columns: the file's URL, `#` and the name, or `_col.N` where there is none.
 fn columns(table: &NamedNode, names: &[String]) -> Vec<NamedNode> {
-    let mut taken = HashSet::new();
+    let mut taken = HashSet::default();
     names
         .iter()
         .take(COLUMNS_MAX)

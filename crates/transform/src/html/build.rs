@@ -8,7 +8,6 @@
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
 use std::rc::Rc;
 use std::time::Instant;
 
@@ -22,6 +21,7 @@ use webloom_model::Diagnostic;
 use super::tokenize::{Tokenizer, normalize};
 use crate::Limits;
 use crate::dom::{Dom, Element, NodeData, NodeId, is_void};
+use crate::maps::HashMap;
 
 /// Tokens between two looks at the clock.
 const TOKENS_PER_LOOK: u64 = 512;

@@ -4,8 +4,6 @@
 //! One walk over the tree gathers it all in a [`PlainPage`]; [`read`] keeps its words and writes its quads,
 //! with the page as their subject.
 
-use std::collections::{HashMap, HashSet};
-
 use html5ever::{LocalName, local_name, ns};
 use oxrdf::{Literal, NamedNode};
 use webloom_model::vocab::{dcterms, foaf, rdf, rdfs};
@@ -14,6 +12,7 @@ use webloom_model::{Diagnostic, PageUrl, RobotsDirectives, UrlProblem};
 use super::parsed::language_tag;
 use super::{ParsedPage, language};
 use crate::dom::{Dom, Edge, Element, NodeData, NodeId};
+use crate::maps::{HashMap, HashSet};
 use crate::relation::{self, TargetNotes};
 use crate::{Sink, Syntax, robots};
 
@@ -419,19 +418,66 @@ impl Collapsed {
         if self.text.len() >= self.bytes_max {
             return;
         }
+        if text.bytes().any(|byte| matches!(byte, 0xC2 | 0xE1..=0xE3)) {
+            self.push_words(text);
+        } else {
+            self.push_runs(text);
+        }
+    }
+
+    /// For text that may have white space beyond ASCII.
+    fn push_words(&mut self, text: &str) {
         self.gap |= text.starts_with(char::is_whitespace);
         for word in text.split_whitespace() {
-            if self.gap && !self.text.is_empty() {
-                self.text.push(' ');
-            }
-            let room = self.bytes_max.saturating_sub(self.text.len());
-            self.text.push_str(&word[..word.floor_char_boundary(room)]);
-            self.gap = true;
-            if self.text.len() >= self.bytes_max {
+            if !self.append(word) {
                 return;
             }
+            self.gap = true;
         }
         self.gap = text.ends_with(char::is_whitespace) || (self.gap && text.trim().is_empty());
+    }
+
+    /// For text whose white space is ASCII: words that are one blank apart already are copied together.
+    fn push_runs(&mut self, text: &str) {
+        let is_space = |byte: u8| matches!(byte, b' ' | b'\t'..=b'\r');
+        let bytes = text.as_bytes();
+        let mut at = 0;
+        loop {
+            let start = at + bytes[at..].iter().take_while(|byte| is_space(**byte)).count();
+            self.gap |= start > at;
+            if start == bytes.len() {
+                return;
+            }
+            at = start;
+            while at < bytes.len() {
+                if !is_space(bytes[at])
+                    || (bytes[at] == b' ' && bytes.get(at + 1).is_some_and(|next| !is_space(*next)))
+                {
+                    at += 1;
+                } else {
+                    break;
+                }
+            }
+            if !self.append(&text[start..at]) {
+                return;
+            }
+            self.gap = false;
+        }
+    }
+
+    /// Adds what there is room for, after a blank where one is due. False when there is no more room.
+    fn append(&mut self, words: &str) -> bool {
+        if self.gap && !self.text.is_empty() {
+            self.text.push(' ');
+        }
+        let room = self.bytes_max.saturating_sub(self.text.len());
+        let taken = words.floor_char_boundary(room);
+        self.text.push_str(&words[..taken]);
+        if taken < words.len() {
+            // A shorter word that would still fit must not follow the one that was cut.
+            self.bytes_max = self.text.len();
+        }
+        self.text.len() < self.bytes_max
     }
 }
 
@@ -487,4 +533,28 @@ fn is_inline(name: &LocalName) -> bool {
             | local_name!("var")
             | local_name!("wbr")
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::Collapsed;
+
+    proptest! {
+        /// However text comes in pieces, its words come out one blank apart.
+        #[test]
+        fn words_are_one_blank_apart(pieces in prop::collection::vec("[a-zé \t\u{b}\n\u{a0}\u{3000}中]{0,12}", 0..6), max in 0_usize..60) {
+            let mut collapsed = Collapsed::new(usize::MAX);
+            let mut cut = Collapsed::new(max);
+            for piece in &pieces {
+                collapsed.push(piece);
+                cut.push(piece);
+            }
+            let expected = pieces.concat().split_whitespace().collect::<Vec<_>>().join(" ");
+            prop_assert_eq!(&collapsed.text, &expected);
+            prop_assert!(cut.text.len() <= max.max(1));
+            prop_assert!(expected.starts_with(cut.text.trim_end()));
+        }
+    }
 }

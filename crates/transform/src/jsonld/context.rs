@@ -10,13 +10,13 @@ pub(super) mod schema_org;
 mod term;
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use oxiri::Iri;
 
 use super::json::{Document, Value};
 use super::names::{Direction, Expanded, Keyword, Name, has_iri_form, has_keyword_form, split_compact};
+use crate::maps::HashMap;
 
 /// Layers with up to this many terms are copied into the next rather than looked through.
 const SMALL_LAYER: usize = 16;
@@ -290,7 +290,7 @@ impl ActiveContext {
     /// The context before any is applied.
     pub(super) fn initial(base: Option<Base>) -> Self {
         Self {
-            terms: Arc::new(Layer::on(Table::Own(Terms::new()), None)),
+            terms: Arc::new(Layer::on(Table::Own(Terms::default()), None)),
             base,
             vocabulary: None,
             language: None,
@@ -349,7 +349,7 @@ impl ActiveContext {
                 all.push(found.terms());
                 layer = found.below.as_ref();
             }
-            let mut terms = Terms::new();
+            let mut terms = Terms::default();
             for layer in all.into_iter().rev() {
                 terms.extend(layer.iter().map(|(term, definition)| (term.clone(), definition.clone())));
             }
@@ -357,7 +357,7 @@ impl ActiveContext {
         }
         match &top.table {
             Table::Own(terms) if terms.len() <= SMALL_LAYER => (terms.clone(), top.below.clone()),
-            _ => (Terms::new(), Some(Arc::clone(top))),
+            _ => (Terms::default(), Some(Arc::clone(top))),
         }
     }
 

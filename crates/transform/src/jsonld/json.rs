@@ -5,7 +5,7 @@
 //! stay as they were written, and every value knows where it stands. What is not JSON is refused with its place
 //! ([`SyntaxError`]); mending it is left to `repair`. Start at [`Document::parse`].
 
-use std::collections::HashMap;
+use crate::maps::HashMap;
 use std::sync::Arc;
 
 /// Keys up to which equal ones are found by comparing all with all.
@@ -428,7 +428,8 @@ impl Parser<'_> {
     fn shadow_equal_keys(&mut self, object: u32) {
         let count = self.nodes[object as usize].length as usize;
         let mut few = [0_u32; FEW_KEYS];
-        let mut many = HashMap::with_capacity(if count > FEW_KEYS { count } else { 0 });
+        let mut many =
+            HashMap::with_capacity_and_hasher(if count > FEW_KEYS { count } else { 0 }, Default::default());
         let mut shadowed: Vec<u32> = Vec::new();
         let mut key = object + 1;
         for number in 0..count {

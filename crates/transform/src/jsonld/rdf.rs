@@ -5,7 +5,7 @@
 //! What is not well-formed is left out and counted. Start at [`Writer::write`].
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::VecDeque;
 
 use oxrdf::vocab::{rdf, xsd};
 use oxrdf::{BlankNode, GraphName, Literal, NamedNode, NamedNodeRef, NamedOrBlankNode, Quad, Term};
@@ -15,6 +15,7 @@ use super::canonical::{self, Number};
 use super::error::{ErrorCode, Problem, Result, quoted};
 use super::expanded::{Datatype, Item, Node, Scalar, ValueObject};
 use super::names::Name;
+use crate::maps::{HashMap, HashSet};
 
 const RDF_JSON: NamedNodeRef<'_> =
     NamedNodeRef::new_unchecked("http://www.w3.org/1999/02/22-rdf-syntax-ns#JSON");
@@ -71,13 +72,13 @@ impl<'d> Writer<'d> {
             quads_max,
             bytes_left: bytes_max,
             quads: Vec::new(),
-            labels: HashMap::new(),
+            labels: HashMap::default(),
             blank_count: 0,
             pending: VecDeque::new(),
-            described: HashSet::new(),
+            described: HashSet::default(),
             repeated: Vec::new(),
             may_repeat: false,
-            indexes: HashMap::new(),
+            indexes: HashMap::default(),
             ill_formed: None,
             conflict: None,
         }
@@ -103,7 +104,7 @@ impl<'d> Writer<'d> {
         }
         let mut quads = std::mem::take(&mut self.quads);
         if self.may_repeat || !self.repeated.is_empty() {
-            let mut seen = HashSet::new();
+            let mut seen = HashSet::default();
             let repeated: Vec<bool> = quads
                 .iter()
                 .map(|quad| {

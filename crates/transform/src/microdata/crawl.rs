@@ -3,12 +3,11 @@
 //! Properties are found below the item and below the elements its `itemref` names, down to the next item. A page without
 //! `itemref` is walked once in all; with it, what is looked at again is counted against a limit.
 
-use std::collections::{HashMap, HashSet};
-
 use html5ever::local_name;
 
 use super::{is_item, reverse_attribute};
 use crate::dom::{Dom, Edge, Element, NodeId};
+use crate::maps::{HashMap, HashSet};
 
 /// The items of a page.
 pub(super) struct Items<'a> {
@@ -55,7 +54,7 @@ impl<'a> Items<'a> {
             top,
             nodes_left: nodes_max,
             references: any_reference.then(|| References::new(dom)),
-            refused: HashSet::new(),
+            refused: HashSet::default(),
         })
     }
 
@@ -104,8 +103,8 @@ impl<'a> Items<'a> {
         }
         // Looking ahead is paid for apart: a web too large to be looked through is written as far as writing may go.
         let nodes_left = self.nodes_left;
-        let mut contained_in: HashMap<NodeId, Vec<NodeId>> = HashMap::new();
-        let mut open: HashMap<NodeId, usize> = HashMap::new();
+        let mut contained_in: HashMap<NodeId, Vec<NodeId>> = HashMap::default();
+        let mut open: HashMap<NodeId, usize> = HashMap::default();
         let mut free = Vec::new();
         let mut pending = self.top.clone();
         let mut known: HashSet<NodeId> = pending.iter().copied().collect();
@@ -145,7 +144,7 @@ impl<'a> Items<'a> {
 
 impl<'a> References<'a> {
     fn new(dom: &'a Dom) -> Self {
-        let mut by_id = HashMap::new();
+        let mut by_id = HashMap::default();
         let mut position = vec![0; dom.len()];
         for (place, id) in dom.descendants(Dom::ROOT).enumerate() {
             position[id.index()] = u32::try_from(place).unwrap_or(u32::MAX);

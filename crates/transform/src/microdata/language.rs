@@ -1,6 +1,5 @@
 //! The language an element is written in: its own `lang`, else that of what it stands in, else the page's.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use html5ever::local_name;
@@ -8,6 +7,7 @@ use oxrdf::Literal;
 
 use crate::dom::NodeId;
 use crate::html::ParsedPage;
+use crate::maps::HashMap;
 
 /// Remembers languages, so that asking for every element of a page costs no more than the page is long.
 pub(crate) struct Languages<'a> {
@@ -19,7 +19,7 @@ pub(crate) struct Languages<'a> {
 impl<'a> Languages<'a> {
     /// Knows nothing yet.
     pub(crate) fn new(page: &'a ParsedPage<'a>) -> Self {
-        Self { page, otherwise: page.language.as_deref().map(Arc::from), known: HashMap::new() }
+        Self { page, otherwise: page.language.as_deref().map(Arc::from), known: HashMap::default() }
     }
 
     /// The language of a node, if anybody says.

@@ -4,7 +4,6 @@
 //! around it, as a property if its element is one, as a child if not. Nothing recurses, and items nested deeper than
 //! [`DEPTH_MAX`] are taken for part of the one around them.
 
-use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use html5ever::{local_name, ns};
@@ -16,6 +15,7 @@ use super::properties::Reader;
 use super::text::{Images, absolute, words};
 use crate::dom::{Dom, Edge, Element, NodeId};
 use crate::html::ParsedPage;
+use crate::maps::{HashMap, HashSet};
 
 /// Items in items. JSON of this depth can be read back by parsers that allow 128 levels.
 pub(super) const DEPTH_MAX: usize = 40;
@@ -163,7 +163,7 @@ impl<'a> Parser<'a> {
             self.relations(rel, href, kinds, &mut found);
         }
         if found.properties.len() > 1 {
-            let mut seen = HashSet::new();
+            let mut seen = HashSet::default();
             found.properties.retain(|property| seen.insert(*property));
         }
         let is_root = !found.roots.is_empty() || !found.old_roots.is_empty() || !found.implied.is_empty();
@@ -238,7 +238,7 @@ impl<'a> Parser<'a> {
             node,
             element,
             item: Item { types, id, bytes, ..Item::default() },
-            places: HashMap::new(),
+            places: HashMap::default(),
             kinds,
             implies,
             roles: found.properties,

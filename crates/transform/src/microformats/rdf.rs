@@ -4,7 +4,6 @@
 //! value has a datatype where it is written as one, everything else is words in their language, white space collapsed.
 //! Markup is left out: literals are never HTML.
 
-use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use oxrdf::{BlankNode, Literal, NamedNode, NamedOrBlankNode, Term};
@@ -15,12 +14,13 @@ use super::model::{Item, Value};
 use super::vocabulary::{self, BLOG_POST, MICROFORMATS, ORGANIZATION, Target};
 use crate::Sink;
 use crate::html::ParsedPage;
+use crate::maps::{HashMap, HashSet};
 use crate::microdata::language::tagged;
 
 /// Writes items and all that is in them.
 pub(super) fn write(items: &[Arc<Item>], page: &ParsedPage<'_>, sink: &mut Sink<'_>) {
     let mut writer =
-        Writer { page, subjects: HashMap::new(), ids: HashSet::new(), open: Vec::new(), nodes: 0 };
+        Writer { page, subjects: HashMap::default(), ids: HashSet::default(), open: Vec::new(), nodes: 0 };
     for item in items {
         writer.subject(item);
         while let Some(item) = writer.open.pop() {
@@ -91,7 +91,7 @@ impl<'i> Writer<'i> {
         }
         // Nested items go on the stack behind those that are there; reversed at the end they come in order.
         let before = self.open.len();
-        let mut inside: HashMap<&'static str, BlankNode> = HashMap::new();
+        let mut inside: HashMap<&'static str, BlankNode> = HashMap::default();
         for (name, values) in &item.properties {
             let target = roots.iter().find_map(|root| {
                 root.properties.iter().find(|(known, _)| known == name).map(|(_, target)| *target)

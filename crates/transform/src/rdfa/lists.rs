@@ -3,8 +3,7 @@
 //! A mapping belongs to a subject and lives as long as the element that introduced the subject, so mappings form a
 //! stack. Items that are text still to come are places kept free, filled when the text is known.
 
-use std::collections::HashMap;
-
+use crate::maps::HashMap;
 use oxrdf::{NamedNode, Term};
 
 /// A place in a list.

@@ -4,11 +4,10 @@
 //! patterns it reaches say, so cycles cost nothing; what that adds counts against the page's limits. Patterns that
 //! were copied, and the statements that copied them, go.
 
-use std::collections::{HashMap, HashSet};
-
 use oxrdf::{NamedOrBlankNode, Term, Triple};
 
 use super::output::{COPY, Output};
+use crate::maps::{HashMap, HashSet};
 
 /// Copies the properties of all patterns.
 pub(super) fn copy(output: &mut Output) {
@@ -23,8 +22,8 @@ pub(super) fn copy(output: &mut Output) {
     };
     // Who copies what, in the order written.
     let mut copies: Vec<(&NamedOrBlankNode, &NamedOrBlankNode)> = Vec::new();
-    let mut copied_by: HashMap<&NamedOrBlankNode, Vec<&NamedOrBlankNode>> = HashMap::new();
-    let mut referenced: HashSet<&NamedOrBlankNode> = HashSet::new();
+    let mut copied_by: HashMap<&NamedOrBlankNode, Vec<&NamedOrBlankNode>> = HashMap::default();
+    let mut referenced: HashSet<&NamedOrBlankNode> = HashSet::default();
     for triple in &triples {
         if let Some(pattern) = target(triple) {
             copies.push((&triple.subject, pattern));
@@ -32,19 +31,19 @@ pub(super) fn copy(output: &mut Output) {
             referenced.insert(pattern);
         }
     }
-    let mut said: HashMap<&NamedOrBlankNode, Vec<&Triple>> = HashMap::new();
+    let mut said: HashMap<&NamedOrBlankNode, Vec<&Triple>> = HashMap::default();
     for triple in &triples {
         if referenced.contains(&triple.subject) && !Output::is_pattern(triple) && target(triple).is_none() {
             said.entry(&triple.subject).or_default().push(triple);
         }
     }
-    let mut done: HashSet<&NamedOrBlankNode> = HashSet::new();
+    let mut done: HashSet<&NamedOrBlankNode> = HashSet::default();
     for (subject, _) in &copies {
         // A pattern that is copied itself goes in the end.
         if referenced.contains(subject) || !done.insert(subject) {
             continue;
         }
-        let mut reached: HashSet<&NamedOrBlankNode> = HashSet::new();
+        let mut reached: HashSet<&NamedOrBlankNode> = HashSet::default();
         let mut waiting: Vec<&NamedOrBlankNode> = copied_by.get(subject).cloned().unwrap_or_default();
         waiting.reverse();
         while let Some(pattern) = waiting.pop() {

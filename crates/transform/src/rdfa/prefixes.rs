@@ -3,10 +3,10 @@
 //! One table with a stack for each prefix, so that a lookup costs the same however deep declarations are nested. Whoever
 //! binds remembers to unbind at the end of the element.
 
-use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::initial;
+use crate::maps::HashMap;
 
 /// The prefixes that are bound where the walk is.
 #[derive(Debug, Default)]

@@ -4,7 +4,6 @@
 //! entailment (sub-properties, sub-classes, equivalents). Vocabularies come from the `ContextSource` in Turtle, RDF/XML
 //! or HTML with RDFa. Their own triples are not added.
 
-use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
@@ -19,6 +18,7 @@ use super::output::Output;
 use super::report::Report;
 use super::{Profile, attributes};
 use crate::html::build::build;
+use crate::maps::{HashMap, HashSet};
 use crate::{Sink, TransformConfig, rdf};
 
 /// `rdfa:usesVocabulary`, by which a page names its vocabularies.
@@ -61,7 +61,7 @@ fn document_of(iri: &str) -> &str {
 }
 
 /// The triples of a vocabulary, in whatever syntax it is written.
-fn read(iri: &str, text: &str, config: &TransformConfig) -> Vec<Triple> {
+pub(super) fn read(iri: &str, text: &str, config: &TransformConfig) -> Vec<Triple> {
     let iri = document_of(iri);
     let Ok(url) = PageUrl::for_local_document(iri) else {
         return Vec::new();
@@ -152,8 +152,8 @@ impl Hierarchy {
         if self.properties.is_empty() && self.classes.is_empty() {
             return;
         }
-        let mut properties: HashMap<NamedNode, Rc<[NamedNode]>> = HashMap::new();
-        let mut classes: HashMap<NamedNode, Rc<[NamedNode]>> = HashMap::new();
+        let mut properties: HashMap<NamedNode, Rc<[NamedNode]>> = HashMap::default();
+        let mut classes: HashMap<NamedNode, Rc<[NamedNode]>> = HashMap::default();
         let mut known: HashSet<Triple> = output.triples.iter().cloned().collect();
         let mut next = 0;
         // What is added may imply more: a property may have `rdf:type` above it.
@@ -199,7 +199,7 @@ fn closure(
         return Some(Rc::clone(closure));
     }
     let mut reached: Vec<NamedNode> = Vec::new();
-    let mut seen: HashSet<&NamedNode> = HashSet::from([name]);
+    let mut seen: HashSet<&NamedNode> = HashSet::from_iter([name]);
     let mut waiting: Vec<&NamedNode> = vec![name];
     while let Some(name) = waiting.pop() {
         for other in implied.get(name).into_iter().flatten() {

@@ -4,13 +4,13 @@
 //! same in every document, is kept for the whole process ([`SharedContexts`]), for as long as its source
 //! gives the same text.
 
-use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, RwLock};
 
 use super::{ActiveContext, Base};
 use crate::jsonld::bundled::bundled;
 use crate::jsonld::error::{ErrorCode, Problem, Result};
 use crate::jsonld::json::{Document, Value};
+use crate::maps::HashMap;
 use crate::{ContextSource, Limits};
 
 /// Different contexts a block may name, and theirs with them.
@@ -87,8 +87,8 @@ impl<'p> Loader<'p> {
             source,
             limits,
             depth_max,
-            origins: HashMap::new(),
-            documents: HashMap::new(),
+            origins: HashMap::default(),
+            documents: HashMap::default(),
             missing: Vec::new(),
             used: Vec::new(),
         }
@@ -211,4 +211,4 @@ struct SharedContexts {
 }
 
 static SHARED: LazyLock<RwLock<SharedContexts>> =
-    LazyLock::new(|| RwLock::new(SharedContexts { next: FIRST_SHARED, contexts: HashMap::new() }));
+    LazyLock::new(|| RwLock::new(SharedContexts { next: FIRST_SHARED, contexts: HashMap::default() }));

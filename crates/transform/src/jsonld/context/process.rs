@@ -4,7 +4,6 @@
 //! terms are in `term`. What a page does wrong in a context costs the one entry it is in, unless errors are
 //! to be strict; a context that cannot be had is an error always. Start at [`Contexts::process`].
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -13,6 +12,7 @@ use super::{ActiveContext, Base, LocalContext, schema_org};
 use crate::jsonld::error::{ErrorCode, Problem, Result, quoted};
 use crate::jsonld::json::{Kind, Object, Value};
 use crate::jsonld::names::{Direction, has_iri_form, is_blank, is_well_formed};
+use crate::maps::HashMap;
 
 /// How deep contexts may name each other.
 const REMOTE_DEPTH_MAX: usize = 8;
@@ -108,7 +108,7 @@ pub(super) struct Entries<'l> {
 impl<'l> Entries<'l> {
     /// A context's entries, over those of one it imports.
     fn new(context: Object<'l>, import: Option<Object<'l>>) -> Self {
-        let mut entries = Self { list: Vec::with_capacity(context.len()), index: HashMap::new() };
+        let mut entries = Self { list: Vec::with_capacity(context.len()), index: HashMap::default() };
         for (key, value) in import.into_iter().chain([context]).flat_map(Object::members) {
             let place = if import.is_some() { entries.find(key) } else { None };
             match place {
@@ -194,8 +194,8 @@ impl<'p> Contexts<'p> {
             work: 0,
             depth: 0,
             base_was_used: false,
-            memo: HashMap::new(),
-            remote_memo: HashMap::new(),
+            memo: HashMap::default(),
+            remote_memo: HashMap::default(),
             problems: Vec::new(),
             problems_dropped: 0,
             mistakes: 0,
