@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::sync::Arc;
 
-use oxrdf::{GraphName, Quad, TripleRef};
+use oxrdf::{GraphNameRef, Quad, QuadRef, TripleRef};
 use parking_lot::MutexGuard;
 
 use crate::error::IndexError;
@@ -79,6 +79,15 @@ impl Import<'_> {
         Ok(())
     }
 
+    /// Quads that are there already, taken over without a copy. Subjects are described for search by what these say of them.
+    pub fn add_all<'q>(
+        &mut self,
+        quads: impl Iterator<Item = QuadRef<'q>> + Clone,
+    ) -> Result<(), IndexError> {
+        self.take_lot()?;
+        self.take(quads)
+    }
+
     /// Makes the import durable and visible. On an error nothing of it is there.
     pub fn finish(mut self) -> Result<CommitReceipt, IndexError> {
         self.take_lot()?;
@@ -111,25 +120,39 @@ impl Import<'_> {
     }
 
     fn take_lot(&mut self) -> Result<(), IndexError> {
-        let lot = std::mem::take(&mut self.lot);
-        let mut with_text: HashMap<&GraphName, bool> = HashMap::new();
+        if !self.lot.is_empty() {
+            let mut lot = std::mem::take(&mut self.lot);
+            self.take(lot.iter().map(Quad::as_ref))?;
+            lot.clear();
+            self.lot = lot;
+        }
+        Ok(())
+    }
+
+    fn take<'q>(&mut self, quads: impl Iterator<Item = QuadRef<'q>> + Clone) -> Result<(), IndexError> {
+        let mut with_text: HashMap<GraphNameRef<'_>, bool> = HashMap::new();
         if self.shared.config.index_text {
-            let mut by_graph: HashMap<&GraphName, Vec<TripleRef<'_>>> = HashMap::new();
-            for quad in &lot {
-                by_graph.entry(&quad.graph_name).or_default().push(triple_of(quad));
+            let mut by_graph: HashMap<GraphNameRef<'_>, Vec<TripleRef<'_>>> = HashMap::new();
+            for quad in quads.clone() {
+                by_graph.entry(quad.graph_name).or_default().push(triple_of(quad));
             }
             let text = self.writer.text.as_mut().ok_or(IndexError::Stopped)?;
             for (graph, triples) in by_graph {
-                let id = self.hasher.graph(graph.as_ref());
-                let documents = text.write((graph.as_ref(), id), false, triples.into_iter(), None)?;
+                let id = self.hasher.graph(graph);
+                let documents =
+                    text.write(&self.shared.hasher, (graph, id), false, triples.into_iter(), None)?;
                 with_text.insert(graph, documents > 0);
             }
         }
         let mut last = None;
-        for quad in &lot {
-            let graph = quad.graph_name.as_ref();
+        for quad in quads {
+            let graph = quad.graph_name;
             if last != Some(graph) {
-                let has_text = with_text.get(&quad.graph_name).copied().unwrap_or_default();
+                // A lot may be larger than a segment; a graph is cut where it is.
+                if self.builder.memory_bytes() >= self.shared.config.import_segment_bytes {
+                    self.write_segment()?;
+                }
+                let has_text = with_text.get(&graph).copied().unwrap_or_default();
                 self.builder.begin_graph(graph, false, has_text);
                 last = Some(graph);
             }
@@ -138,8 +161,6 @@ impl Import<'_> {
         if self.builder.memory_bytes() >= self.shared.config.import_segment_bytes {
             self.write_segment()?;
         }
-        self.lot = lot;
-        self.lot.clear();
         Ok(())
     }
 
@@ -170,8 +191,8 @@ impl Import<'_> {
     }
 }
 
-fn triple_of(quad: &Quad) -> TripleRef<'_> {
-    TripleRef::new(quad.subject.as_ref(), quad.predicate.as_ref(), quad.object.as_ref())
+fn triple_of(quad: QuadRef<'_>) -> TripleRef<'_> {
+    TripleRef::new(quad.subject, quad.predicate, quad.object)
 }
 
 impl Drop for Import<'_> {

@@ -127,6 +127,16 @@ pub enum IndexError {
         /// Which, and why.
         reason: String,
     },
+    /// More follows, or more would have to be held to find out, than may.
+    #[error("inference stopped at more than {limit} {what}; the limit is {setting}")]
+    EntailmentLimit {
+        /// What there was too much of.
+        what: &'static str,
+        /// The field of [`EntailmentLimits`](crate::EntailmentLimits).
+        setting: &'static str,
+        /// Its value.
+        limit: u64,
+    },
     /// One segment cannot number that many terms.
     #[error("{terms} terms are more than one segment can hold; commit smaller batches")]
     TooManyTerms {

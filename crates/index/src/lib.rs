@@ -3,6 +3,8 @@
 mod backup;
 mod bulk;
 mod check;
+mod entail;
+mod entity;
 mod error;
 mod estimate;
 mod manifest;
@@ -23,11 +25,15 @@ mod writer;
 pub use backup::{BackupReceipt, backup};
 pub use bulk::Import;
 pub use check::{CheckReport, check};
+pub use entail::{Entailment, EntailmentLimits, Inferred, Rules, Trust, UnknownRules};
+pub use entity::{
+    Entity, EntityPage, EntityQuery, EntityResults, EntitySnippet, FacetValue, Facets, Named, Suggestion,
+};
 pub use error::IndexError;
 pub use order::Order;
 pub use reader::IndexReader;
 pub use scan::QuadIds;
-pub use snapshot::{BytesByPart, GraphPattern, IndexStats, Quads, Snapshot};
+pub use snapshot::{BytesByPart, GraphPattern, IndexStats, Quads, Resolver, Snapshot};
 pub use spareval::{
     CancellationToken, QueryEvaluationError, QueryResults, QuerySolutionIter, QueryTripleIter,
 };
@@ -38,5 +44,5 @@ pub use sparql::{
 };
 pub use statistics::{ClassStatistics, PredicateStatistics};
 pub use term::{TermHasher, TermId, TermKind};
-pub use text::{Hit, Snippet};
+pub use text::{Hit, LiteralHit, Snippet};
 pub use writer::{Batch, CommitReceipt, GraphWrite, Index, IndexConfig, WriteMode};

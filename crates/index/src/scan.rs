@@ -14,6 +14,7 @@ use crate::error::IndexError;
 use crate::order::{GRAPH, OBJECT, Order, PREDICATE, SUBJECT};
 use crate::overlay::Overlay;
 use crate::segment::Segment;
+use crate::segment::format::NO_LOCAL;
 use crate::segment::pack::Row;
 use crate::segment::read::Position;
 use crate::term::TermId;
@@ -205,7 +206,86 @@ impl Scan {
         Ok(Some(key))
     }
 
+    /// The rows of the one segment there is to read, when nothing has to be merged into them.
+    #[inline]
+    fn alone(&mut self) -> Option<&mut SegmentRows> {
+        match self.sources.as_mut_slice() {
+            [Source { rows: Rows::Segment(rows), rotated: false, .. }] if rows.overlay.is_none() => {
+                Some(rows)
+            }
+            _ => None,
+        }
+    }
+
+    /// How many quads there are. In one segment they are counted by their numbers, and no id is read.
+    pub(crate) fn count_rows(
+        mut self,
+        check: &dyn Fn() -> Result<(), IndexError>,
+    ) -> Result<u64, IndexError> {
+        let mut count = 0;
+        let columns = self.distinct_columns;
+        if let Some(rows) = self.alone() {
+            while rows.next_local(columns, check)?.is_some() {
+                count += 1;
+            }
+            return Ok(count);
+        }
+        let mut steps: u32 = 0;
+        while self.next_distinct()?.is_some() {
+            count += 1;
+            steps = steps.wrapping_add(1);
+            if steps.is_multiple_of(STEPS_BETWEEN_CHECKS) {
+                check()?;
+            }
+        }
+        Ok(count)
+    }
+
+    /// How many quads there are for each value at a place of the quad; the scan must be sorted by it behind what is bound.
+    pub(crate) fn count_by(
+        mut self,
+        part: usize,
+        check: &dyn Fn() -> Result<(), IndexError>,
+    ) -> Result<Vec<(TermId, u64)>, IndexError> {
+        let mut counts: Vec<(TermId, u64)> = Vec::new();
+        let (columns, column) = (self.distinct_columns, self.places[part]);
+        if let Some(rows) = self.alone() {
+            let mut last = None;
+            while let Some(row) = rows.next_local(columns, check)? {
+                if last == Some(row[column])
+                    && let Some((_, count)) = counts.last_mut()
+                {
+                    *count += 1;
+                    continue;
+                }
+                last = Some(row[column]);
+                let id = rows.segment.term_id(row[column]);
+                let id = id.ok_or_else(|| rows.segment.damaged("a row names a term that does not exist"))?;
+                counts.push((id, 1));
+            }
+            return Ok(counts);
+        }
+        let mut steps: u32 = 0;
+        while let Some(quad) = self.next_distinct()? {
+            let id = [quad.subject, quad.predicate, quad.object, quad.graph][part];
+            match counts.last_mut() {
+                Some((known, count)) if *known == id => *count += 1,
+                _ => counts.push((id, 1)),
+            }
+            steps = steps.wrapping_add(1);
+            if steps.is_multiple_of(STEPS_BETWEEN_CHECKS) {
+                check()?;
+            }
+        }
+        Ok(counts)
+    }
+
     fn next_distinct(&mut self) -> Result<Option<QuadIds>, IndexError> {
+        let (columns, places, deadline) = (self.distinct_columns, self.places, self.deadline);
+        if let Some(rows) = self.alone() {
+            let check = || deadline.as_ref().map_or(Ok(()), Deadline::check);
+            return rows.next_quad(columns, &places, check);
+        }
         while let Some(key) = self.next_key()? {
             let columns = self.distinct_columns;
             if self.last.is_some_and(|last| last[..columns] == key[..columns]) {
@@ -256,9 +336,16 @@ struct SegmentRows {
     position: Position,
     prefix: Row,
     prefix_length: usize,
+    order: Order,
     /// Local numbers of graphs that the scan does not see.
     hidden: Range<u32>,
+    /// The one among the hidden graphs that is seen nevertheless.
+    shown: Option<u32>,
     last: Option<(Row, Key)>,
+    /// The last row that [`SegmentRows::next_local`] gave.
+    last_local: Option<Row>,
+    /// Rows since somebody looked at the clock.
+    rows_since_check: u32,
 }
 
 struct AddedRows {
@@ -282,7 +369,7 @@ impl Source {
         filter: GraphFilter,
         overlay: Option<&Arc<Overlay>>,
     ) -> Result<Option<Self>, IndexError> {
-        let SegmentView { segment, dead } = view;
+        let SegmentView { segment, dead, shown } = view;
         let mut prefix = [0; 4];
         let mut prefix_length = 0;
         let columns = order.permute(pattern);
@@ -315,8 +402,12 @@ impl Source {
             position,
             prefix,
             prefix_length,
+            order,
             hidden,
+            shown: *shown,
             last: None,
+            last_local: None,
+            rows_since_check: 0,
         };
         Ok(Some(Self { rows: Rows::Segment(Box::new(rows)), order, rotated: false }))
     }
@@ -363,6 +454,69 @@ impl AddedRows {
 }
 
 impl SegmentRows {
+    /// The next row that is seen and whose first columns differ from those of the one before.
+    #[inline]
+    fn next_local(
+        &mut self,
+        distinct_columns: usize,
+        check: impl Fn() -> Result<(), IndexError>,
+    ) -> Result<Option<Row>, IndexError> {
+        let graph_column = self.order.graph_column();
+        loop {
+            self.rows_since_check += 1;
+            if self.rows_since_check >= STEPS_BETWEEN_CHECKS {
+                self.rows_since_check = 0;
+                check()?;
+            }
+            let Some(row) = self.segment.next_row(self.order, &mut self.position)? else {
+                return Ok(None);
+            };
+            if row[..self.prefix_length] != self.prefix[..self.prefix_length] {
+                return Ok(None);
+            }
+            let graph = row[graph_column];
+            let is_hidden = self.hidden.contains(&graph) && self.shown != Some(graph);
+            if is_hidden || self.dead.as_ref().is_some_and(|dead| dead.contains(graph)) {
+                continue;
+            }
+            if self.last_local.is_some_and(|last| last[..distinct_columns] == row[..distinct_columns]) {
+                continue;
+            }
+            self.last_local = Some(row);
+            return Ok(Some(row));
+        }
+    }
+
+    /// The same as ids.
+    #[inline]
+    fn next_quad(
+        &mut self,
+        distinct_columns: usize,
+        places: &[usize; 4],
+        check: impl Fn() -> Result<(), IndexError>,
+    ) -> Result<Option<QuadIds>, IndexError> {
+        let Some(row) = self.next_local(distinct_columns, check)? else {
+            return Ok(None);
+        };
+        let (last_row, key) = self.last.get_or_insert(([NO_LOCAL; 4], [TermId::DEFAULT_GRAPH; 4]));
+        for column in 0..4 {
+            // Neighbouring rows share most of their numbers, so most ids need not be read again.
+            if last_row[column] != row[column] {
+                key[column] = self
+                    .segment
+                    .term_id(row[column])
+                    .ok_or_else(|| self.segment.damaged("a row names a term that does not exist"))?;
+            }
+        }
+        *last_row = row;
+        Ok(Some(QuadIds {
+            subject: key[places[SUBJECT]],
+            predicate: key[places[PREDICATE]],
+            object: key[places[OBJECT]],
+            graph: key[places[GRAPH]],
+        }))
+    }
+
     #[inline]
     fn step(&mut self, order: Order) -> Result<Step, IndexError> {
         let Some(row) = self.segment.next_row(order, &mut self.position)? else {
@@ -372,7 +526,8 @@ impl SegmentRows {
             return Ok(Step::End);
         }
         let graph = row[order.graph_column()];
-        if self.hidden.contains(&graph) || self.dead.as_ref().is_some_and(|dead| dead.contains(graph)) {
+        let is_hidden = self.hidden.contains(&graph) && self.shown != Some(graph);
+        if is_hidden || self.dead.as_ref().is_some_and(|dead| dead.contains(graph)) {
             return Ok(Step::Skipped);
         }
         let mut key = [TermId::DEFAULT_GRAPH; 4];

@@ -16,7 +16,7 @@ use crate::order::{GRAPH, OBJECT, Order, PREDICATE, SUBJECT};
 use crate::scan::{GraphFilter, IdPattern, QuadIds, Scan};
 use crate::segment::format::Section;
 use crate::term::{self, TermId};
-use crate::text::{self, Hit};
+use crate::text::{self, Hit, LiteralHit};
 use crate::view::View;
 
 /// One state of an index. Cheap to clone.
@@ -48,9 +48,9 @@ pub struct IndexStats {
     pub quads: u64,
     /// Distinct terms, those of replaced pages included until they are merged away.
     pub terms: u64,
-    /// Graphs with quads, metadata graphs not counted.
+    /// Graphs with quads, those of metadata and of inferred statements not counted.
     pub graphs: u64,
-    /// Metadata graphs with quads.
+    /// Graphs of metadata and of inferred statements with quads.
     pub metadata_graphs: u64,
     /// Segment files.
     pub segments: u64,
@@ -190,6 +190,11 @@ impl Snapshot {
         self.view.hasher.graph(graph)
     }
 
+    /// Turns ids that scans of this snapshot give into terms.
+    pub fn resolver(&self) -> Resolver {
+        Resolver::new(Arc::clone(&self.view))
+    }
+
     /// The term of an id; nothing when no segment knows it.
     pub fn term(&self, id: TermId) -> Result<Option<Term>, IndexError> {
         self.view.term(id, &mut Vec::new())
@@ -198,7 +203,8 @@ impl Snapshot {
     /// The best subjects for what a person typed. Whatever was typed, this is no error; an empty query finds nothing.
     pub fn search(&self, words: &str, limit: usize) -> Result<Vec<Hit>, IndexError> {
         let words = words.trim();
-        let mut hits = self.view.text.search(words, limit)?;
+        let search = text::things::Search { words, forgiving: true, ..Default::default() };
+        let mut hits = text::hits(&self.view, &search, limit)?;
         // Somebody pasted the IRI of a thing.
         if limit > 0
             && words.contains(':')
@@ -210,6 +216,12 @@ impl Snapshot {
             hits.truncate(limit);
         }
         Ok(hits)
+    }
+
+    /// The literals that have the words somebody typed, those of the best subjects first.
+    pub fn search_literals(&self, words: &str, limit: usize) -> Result<Vec<LiteralHit>, IndexError> {
+        let search = text::things::Search { words: words.trim(), forgiving: true, ..Default::default() };
+        text::literal_hits(&self.view, &search, limit)
     }
 
     /// Number of documents the text index has for a graph: its subjects with words, its plain links as one.
@@ -296,18 +308,25 @@ impl View {
 const REMEMBERED_TERMS_MAX: usize = 8192;
 
 /// Turns ids into terms and remembers some.
-pub(crate) struct Resolver {
+pub struct Resolver {
     view: Arc<View>,
     memory: RefCell<(HashMap<TermId, Term>, Vec<u8>)>,
+    /// The last literal. In a scan by value the same one often comes again at once.
+    last: RefCell<Option<(TermId, Term)>>,
 }
 
 impl Resolver {
     pub(crate) fn new(view: Arc<View>) -> Self {
-        Self { view, memory: RefCell::default() }
+        Self { view, memory: RefCell::default(), last: RefCell::default() }
     }
 
     /// The term of an id that a scan gave.
-    pub(crate) fn term(&self, id: TermId) -> Result<Term, IndexError> {
+    pub fn term(&self, id: TermId) -> Result<Term, IndexError> {
+        if let Some((last, term)) = &*self.last.borrow()
+            && *last == id
+        {
+            return Ok(term.clone());
+        }
         let mut memory = self.memory.borrow_mut();
         let (terms, buffer) = &mut *memory;
         if let Some(term) = terms.get(&id) {
@@ -320,11 +339,13 @@ impl Resolver {
                 terms.clear();
             }
             terms.insert(id, term.clone());
+        } else if !id.is_inline() {
+            *self.last.borrow_mut() = Some((id, term.clone()));
         }
         Ok(term)
     }
 
-    fn damaged(&self) -> IndexError {
+    pub(crate) fn damaged(&self) -> IndexError {
         match self.view.segments.last() {
             Some(view) => {
                 view.segment.damaged("a term has no text, or a text that cannot stand where it does")
@@ -333,19 +354,27 @@ impl Resolver {
         }
     }
 
-    pub(crate) fn graph_name(&self, id: TermId) -> Result<GraphName, IndexError> {
+    /// The name of a graph whose id a scan gave.
+    pub fn graph_name(&self, id: TermId) -> Result<GraphName, IndexError> {
         if id == TermId::DEFAULT_GRAPH {
             return Ok(GraphName::DefaultGraph);
         }
         term::into_graph_name(self.term(id)?).ok_or_else(|| self.damaged())
     }
 
-    pub(crate) fn quad(&self, ids: QuadIds) -> Result<Quad, IndexError> {
+    /// The quad that a scan gave, as terms.
+    pub fn quad(&self, ids: QuadIds) -> Result<Quad, IndexError> {
         let subject = term::into_subject(self.term(ids.subject)?).ok_or_else(|| self.damaged())?;
         let Term::NamedNode(predicate) = self.term(ids.predicate)? else {
             return Err(self.damaged());
         };
         Ok(Quad::new(subject, predicate, self.term(ids.object)?, self.graph_name(ids.graph)?))
+    }
+}
+
+impl std::fmt::Debug for Resolver {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Resolver").field("generation", &self.view.generation).finish_non_exhaustive()
     }
 }
 

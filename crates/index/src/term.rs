@@ -19,7 +19,7 @@ use oxrdf::{
     NamedOrBlankNodeRef, Term, TermRef,
 };
 use siphasher::sip128::{Hasher128, SipHasher13};
-use webloom_model::vocab::META_PREFIX;
+use webloom_model::vocab::is_derived_graph;
 
 /// The name of a term inside one store. Ids are ordered, first by kind; scans come in this order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -36,7 +36,7 @@ pub enum TermKind {
     DefaultGraph = 0,
     /// An IRI.
     Iri = 1,
-    /// An IRI that begins with `urn:webloom:meta:`, the name of a metadata graph.
+    /// An IRI that begins with `urn:webloom:meta:` or `urn:webloom:inferred:`, the name of a graph that no page wrote.
     MetaIri = 2,
     /// A blank node.
     BlankNode = 3,
@@ -55,6 +55,7 @@ pub enum TermKind {
 const KIND_SHIFT: u32 = 124;
 const PAYLOAD_MASK: u128 = (1 << KIND_SHIFT) - 1;
 const SIGN: u64 = 1 << 63;
+const NUMBER_SHIFT: u32 = KIND_SHIFT - 64;
 
 const LITERAL_SIMPLE: u8 = 0;
 const LITERAL_LANGUAGE: u8 = 1;
@@ -89,6 +90,17 @@ impl TermId {
         self.0 & PAYLOAD_MASK
     }
 
+    /// The upper half of the payload: 64 bits by which the text index knows subjects and graphs. Ids are sorted by it, so
+    /// that the term can be found again.
+    pub(crate) const fn number(self) -> u64 {
+        (self.payload() >> NUMBER_SHIFT) as u64
+    }
+
+    /// The smallest id of a kind with this [`TermId::number`].
+    pub(crate) const fn first_of_number(kind: TermKind, number: u64) -> Self {
+        Self::new(kind, (number as u128) << NUMBER_SHIFT)
+    }
+
     /// What kind of term this names; nothing for a kind that a newer program made up.
     pub fn kind(self) -> Option<TermKind> {
         Some(match self.tag() {
@@ -105,7 +117,7 @@ impl TermId {
         })
     }
 
-    /// True for the name of a metadata graph.
+    /// True for the name of a graph that no page wrote: metadata, or inferred statements.
     pub fn is_metadata(self) -> bool {
         self.tag() == TermKind::MetaIri as u8
     }
@@ -226,7 +238,7 @@ impl TermHasher {
 
 /// Which kind of term an IRI is.
 pub(crate) fn kind_of_iri(iri: &str) -> TermKind {
-    if iri.starts_with(META_PREFIX) { TermKind::MetaIri } else { TermKind::Iri }
+    if is_derived_graph(iri) { TermKind::MetaIri } else { TermKind::Iri }
 }
 
 /// Value, datatype unless it goes without saying, and language of a literal.

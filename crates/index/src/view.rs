@@ -53,6 +53,8 @@ pub(crate) struct SegmentView {
     pub(crate) segment: Arc<Segment>,
     /// Nothing when every graph is current.
     pub(crate) dead: Option<Arc<DeadGraphs>>,
+    /// Local number of a graph of inferred statements that counts as part of the default graph, when asked for.
+    pub(crate) shown: Option<u32>,
 }
 
 impl SegmentView {
@@ -104,10 +106,24 @@ impl View {
                         supersede(segment, newer, &mut dead);
                     }
                 }
-                SegmentView { segment: Arc::clone(segment), dead }
+                SegmentView { segment: Arc::clone(segment), dead, shown: None }
             })
             .collect();
         Self { generation, hasher, segments: segments_seen, text, overlay: None, quad_count: OnceLock::new() }
+    }
+
+    /// The same, with one more segment that is newer than all others, and with `shown`, a graph that is hidden
+    /// otherwise, as part of the default graph.
+    pub(crate) fn with_shown(&self, shown: TermId, newest: Option<Arc<Segment>>) -> Self {
+        let segments: Vec<Arc<Segment>> =
+            self.segments.iter().map(|view| Arc::clone(&view.segment)).chain(newest).collect();
+        let hasher = Arc::clone(&self.hasher);
+        let mut view = Self::new(self.generation, hasher, &segments, self.text.clone(), Some(self));
+        for part in &mut view.segments {
+            part.shown = part.segment.find(shown);
+        }
+        view.overlay.clone_from(&self.overlay);
+        view
     }
 
     /// Distinct quads.

@@ -508,7 +508,8 @@ impl Shared {
                     // Its own thread indexes it while this one goes on with quads.
                     let id = self.hasher.graph(name);
                     let replaces_text = graph.replaces && Self::has_text(&before, id);
-                    has_text = text.write((name, id), replaces_text, triples(), graph.text)? > 0;
+                    has_text =
+                        text.write(&self.hasher, (name, id), replaces_text, triples(), graph.text)? > 0;
                 }
                 builder.begin_graph(name, graph.replaces, has_text);
                 for triple in triples() {

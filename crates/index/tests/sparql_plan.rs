@@ -295,10 +295,150 @@ fn words_inside_a_query() {
         ("wl:query ?w ; wl:subject ?s", "takes a string"),
         ("wl:query 'x' ; wl:colour ?s", "is not one of"),
         ("wl:query 'x' ; wl:limit 'many'", "takes a number"),
-        ("wl:query 'x' ; wl:subject <s>", "takes a variable"),
+        ("wl:query 'x' ; wl:score 3", "takes a variable"),
+        ("wl:query 'x' ; wl:type 'Boat'", "takes an IRI"),
+        ("wl:query 'x' ; wl:predicate ?p", "takes an IRI"),
+        ("wl:query 'x' ; wl:subject ?s . VALUES ?other { <a> }", "VALUES inside"),
     ] {
         let error = ask(inside, "").unwrap_err();
         assert!(error.contains(reason), "{inside}: {error}");
+    }
+}
+
+#[test]
+fn searches_inside_a_query_can_be_narrowed() {
+    let directory = tempfile::tempdir().unwrap();
+    let is_a = |subject: &str, class: &str| {
+        Triple::new(iri(subject), oxrdf::vocab::rdf::TYPE.into_owned(), iri(class))
+    };
+    let tagged = |text: &str, tag: &str| Literal::new_language_tagged_literal_unchecked(text, tag);
+    let writes = vec![
+        GraphWrite::replace(
+            iri("page1"),
+            vec![
+                is_a("boat", "Boat"),
+                triple("boat", "label", Literal::from("silver river boat")),
+                triple("boat", "note", Literal::from("has a golden mast")),
+                triple("car", "label", Literal::from("a golden car")),
+                triple("house", "label", tagged("Zwei alte Häuser", "de")),
+                triple("hauser", "label", tagged("Mister Hauser", "en")),
+            ],
+        ),
+        // The type is said on another page than the words.
+        GraphWrite::replace(iri("page2"), vec![is_a("car", "Car"), triple("car", "owner", iri("ann"))]),
+    ];
+    let snapshot = index_of(directory.path(), writes).snapshot();
+    let ask = |inside: &str, rest: &str| {
+        let query = format!(
+            "PREFIX wl: <urn:webloom:ns#> SELECT * {{ {rest} SERVICE <urn:webloom:text> {{ [] {inside} }} }}"
+        );
+        select_with(&snapshot, &query, &options()).unwrap()
+    };
+    for (inside, expected) in [
+        ("wl:query 'golden' ; wl:subject ?s", &["<boat>", "<car>"][..]),
+        ("wl:query 'golden' ; wl:subject ?s ; wl:type <Car>", &["<car>"]),
+        ("wl:query 'golden' ; wl:subject ?s ; wl:type <Car> ; wl:type <Boat>", &["<boat>", "<car>"]),
+        ("wl:query 'golden' ; wl:subject ?s ; wl:predicate <label>", &["<car>"]),
+        (
+            "wl:query 'golden' ; wl:subject ?s ; wl:predicate <label> ; wl:predicate <note>",
+            &["<boat>", "<car>"],
+        ),
+        ("wl:query 'golden silver' ; wl:subject ?s ; wl:predicate <note>", &[]),
+        ("wl:query 'golden silver' ; wl:subject ?s", &["<boat>"]),
+        // Nothing has both, and nobody asked for either.
+        ("wl:query 'silver car' ; wl:subject ?s", &[]),
+        ("wl:query 'silver OR car' ; wl:subject ?s", &["<boat>", "<car>"]),
+        ("wl:query 'goldne~1' ; wl:subject ?s", &["<boat>", "<car>"]),
+        ("wl:query 'gold*' ; wl:subject ?s", &["<boat>", "<car>"]),
+        ("wl:query 'Haus'@de ; wl:subject ?s", &["<hauser>", "<house>"]),
+        ("wl:query 'Haus'@ru ; wl:subject ?s", &[]),
+        ("wl:query 'boats'@en ; wl:subject ?s", &["<boat>"]),
+        ("wl:query 'golden' ; wl:subject ?s . VALUES ?s { <car> <nobody> }", &["<car>"]),
+        ("wl:query 'golden' ; wl:graph <page1> ; wl:subject ?s", &["<boat>", "<car>"]),
+        ("wl:query 'golden' ; wl:graph <page2> ; wl:subject ?s", &[]),
+        ("wl:query 'golden' ; wl:subject <car> ; wl:literal ?l", &["\"a golden car\""]),
+        ("wl:query 'mast' ; wl:literal ?l", &["\"has a golden mast\""]),
+    ] {
+        assert_eq!(ask(inside, ""), expected, "{inside}");
+    }
+    // What else is said of the subject restricts the search, and never what is found.
+    assert_eq!(ask("wl:query 'golden' ; wl:subject ?s", "?s <owner> ?o"), ["<car> <ann>"]);
+    assert_eq!(ask("wl:query 'golden' ; wl:subject ?s", "VALUES ?s { <boat> <house> }"), ["<boat>"]);
+    let explained = snapshot
+        .explain(
+            "PREFIX wl: <urn:webloom:ns#> SELECT * { ?s <owner> ?o SERVICE <urn:webloom:text> { [] wl:query 'golden' ; wl:subject ?s } }",
+            &options(),
+        )
+        .unwrap();
+    assert!(format!("{explained:?}").contains("among 1 subjects"), "{explained:?}");
+}
+
+#[test]
+fn counts_are_what_evaluation_counts() {
+    let directory = tempfile::tempdir().unwrap();
+    let index = dense(directory.path());
+    let count = |snapshot: &Snapshot, query: &str, join_order: JoinOrder| {
+        let options = QueryOptions { join_order, time_limit: Some(Duration::from_secs(5)), ..options() };
+        select_with(snapshot, query, &options)
+    };
+    let two_segments = index.snapshot();
+    index.compact().unwrap();
+    let one_segment = index.snapshot();
+    let mut runner = proptest::test_runner::TestRunner::new_with_rng(
+        ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() },
+        proptest::test_runner::TestRng::deterministic_rng(proptest::test_runner::RngAlgorithm::ChaCha),
+    );
+    let patterns = prop::collection::vec(pattern(), 1..4).prop_map(|patterns| patterns.join(" "));
+    runner
+        .run(&patterns, |body| {
+            for query in [
+                format!("SELECT (COUNT(*) AS ?n) {{ {body} }}"),
+                format!("SELECT ?v0 (COUNT(*) AS ?n) (COUNT(DISTINCT ?v1) AS ?m) {{ {body} }} GROUP BY ?v0"),
+                format!("SELECT ?v0 ?v1 (COUNT(?v2) AS ?n) {{ {body} }} GROUP BY ?v0 ?v1"),
+                format!("SELECT (COUNT(DISTINCT ?v2) AS ?n) {{ {body} }}"),
+            ] {
+                let Ok(plain) = count(&two_segments, &query, JoinOrder::Shape) else {
+                    continue;
+                };
+                for snapshot in [&two_segments, &one_segment] {
+                    if let Ok(counted) = count(snapshot, &query, JoinOrder::Statistics) {
+                        prop_assert_eq!(&counted, &plain, "{}", query);
+                    }
+                }
+            }
+            Ok(())
+        })
+        .unwrap();
+}
+
+#[test]
+fn numbers_are_compared_while_counting() {
+    let directory = tempfile::tempdir().unwrap();
+    let prices = |number: u32| triple(&format!("thing{number}"), "price", Literal::from(number));
+    let writes = vec![
+        GraphWrite::replace(iri("page1"), (0..50).map(prices).collect()),
+        GraphWrite::replace(iri("page2"), (25..100).map(prices).collect()),
+        GraphWrite::replace(iri("page3"), vec![triple("odd", "price", iri("unknown"))]),
+    ];
+    let snapshot = index_of(directory.path(), writes).snapshot();
+    for (filter, expected) in [
+        ("?p > 90", 9),
+        ("?p >= 90", 10),
+        ("90 < ?p", 9),
+        ("?p < 10 && ?p > 4", 5),
+        ("?p = 30", 1),
+        ("?p <= -1", 0),
+        // These are left to the evaluator.
+        ("?p > 90.5", 9),
+        ("?p > 90 || ?p < 5", 14),
+    ] {
+        let found =
+            select(&snapshot, &format!("SELECT (COUNT(*) AS ?n) {{ ?x <price> ?p FILTER({filter}) }}"));
+        assert_eq!(
+            found,
+            [format!("\"{expected}\"^^<http://www.w3.org/2001/XMLSchema#integer>")],
+            "{filter}"
+        );
     }
 }
 

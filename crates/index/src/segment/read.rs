@@ -217,9 +217,16 @@ impl Segment {
     /// Hashes are spread evenly, so the place of one can be guessed to within a few entries; a plain
     /// binary search would touch a page of the file per step.
     pub(crate) fn find(&self, id: TermId) -> Option<u32> {
+        let found = self.place(id);
+        (self.term_id(found) == Some(id)).then_some(found)
+    }
+
+    /// The first local number whose id is not smaller, as [`Segment::find`] finds it; at most the one behind the last of its
+    /// kind.
+    pub(crate) fn place(&self, id: TermId) -> u32 {
         let tag = usize::from(id.tag());
         let (low, high) = (self.tag_starts[tag], self.tag_starts[tag + 1]);
-        let found = if id.is_inline() || high.wrapping_sub(low) < 64 {
+        if id.is_inline() || high.wrapping_sub(low) < 64 {
             self.lower_bound(low, high, id)
         } else {
             let span = u128::from(high - low);
@@ -246,8 +253,7 @@ impl Segment {
                     step = step.saturating_mul(4);
                 }
             }
-        };
-        (found < high && self.term_id(found) == Some(id)).then_some(found)
+        }
     }
 
     /// Local numbers of the names of metadata graphs.

@@ -69,6 +69,11 @@ impl Budget {
         self.state.deadline
     }
 
+    /// Says whether there is time left.
+    pub(super) fn check(&self) -> Result<(), IndexError> {
+        self.state.check()
+    }
+
     /// Runs a piece of the evaluation.
     pub(super) fn run<T>(&self, work: impl FnOnce() -> T) -> Result<T, IndexError> {
         self.state.check()?;

@@ -7,6 +7,7 @@
 
 mod budget;
 mod complexity;
+mod counting;
 mod dataset;
 mod explain;
 mod plan;
@@ -192,7 +193,7 @@ impl Snapshot {
         // Which graphs the query is about is known before it is planned, and said again to the evaluator after.
         let default_graph = options.settle_dataset(evaluator.prepare(query).dataset_mut(), self);
         let mut planned = query.clone();
-        self.prepare(pattern_of(&mut planned), &default_graph, options.join_order);
+        self.prepare(pattern_of(&mut planned), &default_graph, options.join_order, &budget)?;
         let mut prepared = evaluator.prepare(&planned);
         options.settle_dataset(prepared.dataset_mut(), self);
         let dataset = SnapshotDataset::new(&self.view, default_graph, budget.deadline());
@@ -207,7 +208,7 @@ impl Snapshot {
         let budget = options.budget();
         let evaluator = options.evaluator(self).compute_statistics();
         let default_graph = options.settle_dataset(evaluator.prepare(&query).dataset_mut(), self);
-        let steps = self.prepare(pattern_of(&mut query), &default_graph, options.join_order);
+        let steps = self.prepare(pattern_of(&mut query), &default_graph, options.join_order, &budget)?;
         let mut prepared = evaluator.prepare(&query);
         options.settle_dataset(prepared.dataset_mut(), self);
         let dataset = SnapshotDataset::new(&self.view, default_graph, budget.deadline());
@@ -231,20 +232,24 @@ impl Snapshot {
         Ok(Explanation::new(&explanation, steps, count, started.elapsed().as_secs_f64()))
     }
 
-    /// Makes a pattern ready for the evaluator: as the specification has it, with the joins in a good order.
+    /// Makes a pattern ready for the evaluator: as the specification has it, with the joins in a good order, and with what the
+    /// orders can count already counted.
     fn prepare(
         &self,
         pattern: &mut GraphPattern,
         default_graph: &DefaultGraphIds,
         join_order: JoinOrder,
-    ) -> Vec<Vec<plan::PlannedStep>> {
+        budget: &Budget,
+    ) -> Result<Vec<Vec<plan::PlannedStep>>, IndexError> {
         rewrite::rewrite(pattern);
         if join_order == JoinOrder::Shape {
-            return Vec::new();
+            return Ok(Vec::new());
         }
+        let check = || budget.check();
+        counting::Counter { view: &self.view, default_graph, check: &check }.answer(pattern)?;
         let planner = plan::Planner::new(&self.view, default_graph);
         planner.plan(pattern);
-        planner.into_steps()
+        Ok(planner.into_steps())
     }
 }
 

@@ -9,7 +9,7 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use oxrdf::{NamedNode, TermRef, Variable};
+use oxrdf::{NamedNode, Term, TermRef, Variable};
 use spargebra::algebra::{GraphPattern, PropertyPathExpression};
 use spargebra::term::{GroundTerm, NamedNodePattern, TermPattern, TriplePattern};
 
@@ -17,7 +17,7 @@ use super::dataset::DefaultGraphIds;
 use super::rewrite::{each_child, each_exists};
 use super::text;
 use crate::order::{GRAPH, OBJECT, PREDICATE, SUBJECT};
-use crate::scan::IdPattern;
+use crate::scan::{GraphFilter, IdPattern, Scan};
 use crate::term::TermId;
 use crate::view::View;
 
@@ -32,6 +32,8 @@ const HASH_ROWS_MAX: f64 = 2_000_000.0;
 const CLOSURE_FACTOR: f64 = 8.0;
 /// Subqueries up to this limit are evaluated before what they are joined with.
 const SMALL_TABLE_ROWS_MAX: usize = 10_000;
+/// A search for words is told the subjects of a pattern with at most so many rows.
+const TEXT_SUBJECTS_MAX: f64 = 1_000.0;
 /// Groups with more patterns are ordered from one beginning only.
 const BEGINNINGS_MAX: usize = 16;
 
@@ -63,6 +65,8 @@ pub enum JoinKind {
 pub(super) struct Planner<'a> {
     view: &'a View,
     default_graph: &'a DefaultGraphIds,
+    /// Graphs of inferred statements that patterns outside of `GRAPH` are not about.
+    unseen: Vec<TermId>,
     steps: RefCell<Vec<Vec<PlannedStep>>>,
 }
 
@@ -75,6 +79,17 @@ struct Leaf {
     distinct: BTreeMap<Variable, f64>,
     /// How it can be joined with others.
     role: Role,
+    /// What is to be scanned for it, if it is a triple pattern, and the places of its variables.
+    scan: Option<PatternScan>,
+}
+
+/// What a triple pattern scans.
+struct PatternScan {
+    pattern: IdPattern,
+    /// Places of its variables.
+    places: Vec<(usize, Variable)>,
+    /// It is inside of `GRAPH`.
+    in_graph: bool,
 }
 
 /// How a pattern can be joined with others.
@@ -100,7 +115,11 @@ type Bound = BTreeSet<Variable>;
 
 impl<'a> Planner<'a> {
     pub(super) fn new(view: &'a View, default_graph: &'a DefaultGraphIds) -> Self {
-        Self { view, default_graph, steps: RefCell::default() }
+        let unseen = match default_graph {
+            DefaultGraphIds::Union => view.unseen_inferred(),
+            DefaultGraphIds::Unnamed | DefaultGraphIds::Graphs(_) => Vec::new(),
+        };
+        Self { view, default_graph, unseen, steps: RefCell::default() }
     }
 
     /// The steps of every group that was ordered, in order of appearance.
@@ -115,7 +134,8 @@ impl<'a> Planner<'a> {
 
     fn plan_with(&self, pattern: &mut GraphPattern, graph: Option<&NamedNodePattern>, bound: &Bound) {
         match pattern {
-            GraphPattern::Bgp { patterns } if patterns.is_empty() => {}
+            // One pattern alone has no order.
+            GraphPattern::Bgp { patterns } if patterns.len() < 2 => {}
             GraphPattern::Bgp { .. } | GraphPattern::Path { .. } | GraphPattern::Join { .. } => {
                 let group = std::mem::take(pattern);
                 *pattern = self.order(group, graph, bound);
@@ -174,6 +194,8 @@ impl<'a> Planner<'a> {
     fn order(&self, group: GraphPattern, graph: Option<&NamedNodePattern>, bound: &Bound) -> GraphPattern {
         let (mut leaves, mut others) = (Vec::new(), Vec::new());
         self.flatten(group, graph, false, &mut leaves, &mut others);
+        self.count_values(&mut leaves, bound);
+        self.restrict_text(&mut leaves);
         let variables: Bound = leaves
             .iter()
             .flat_map(|leaf: &Leaf| leaf.distinct.keys().cloned())
@@ -191,6 +213,92 @@ impl<'a> Planner<'a> {
             return GraphPattern::default();
         };
         parts.fold(first, |left, right| GraphPattern::Join { left: Box::new(left), right: Box::new(right) })
+    }
+
+    /// Asks how many different values variables have that occur in several patterns.
+    fn count_values(&self, leaves: &mut [Leaf], bound: &Bound) {
+        let mut uses: BTreeMap<Variable, usize> = BTreeMap::new();
+        for variable in leaves.iter().flat_map(|leaf| leaf.distinct.keys()).chain(bound) {
+            *uses.entry(variable.clone()).or_default() += 1;
+        }
+        for leaf in leaves {
+            let Some(scan) = &leaf.scan else {
+                continue;
+            };
+            let unseen: &[TermId] = if scan.in_graph { &[] } else { &self.unseen };
+            for (place, variable) in &scan.places {
+                if uses.get(variable).is_some_and(|uses| *uses > 1) {
+                    let values = self.view.count_distinct(scan.pattern, *place, unseen).unwrap_or(leaf.rows);
+                    leaf.distinct.insert(variable.clone(), values.max(1.0));
+                }
+            }
+        }
+    }
+
+    /// Tells a search for words which subjects other patterns allow, when they are few: it then looks at no others, and what it
+    /// finds needs no more than to be joined.
+    fn restrict_text(&self, leaves: &mut [Leaf]) {
+        let open = leaves.iter().enumerate().find_map(|(place, leaf)| match &leaf.pattern {
+            GraphPattern::Service { name, inner, .. } => Some((place, text::open_subject(name, inner)?)),
+            _ => None,
+        });
+        let Some((place, variable)) = open else {
+            return;
+        };
+        let values = leaves.iter().find_map(|leaf| match &leaf.pattern {
+            GraphPattern::Values { variables, bindings } => {
+                let column = variables.iter().position(|other| *other == variable)?;
+                bindings
+                    .iter()
+                    .map(|row| match row.get(column) {
+                        Some(Some(GroundTerm::NamedNode(node))) => Some(node.clone()),
+                        _ => None,
+                    })
+                    .collect()
+            }
+            _ => None,
+        });
+        let subjects = values.or_else(|| {
+            let smallest = leaves
+                .iter()
+                .filter(|leaf| leaf.rows <= TEXT_SUBJECTS_MAX && leaf.distinct.contains_key(&variable))
+                .filter_map(|leaf| Some((leaf.rows, leaf.scan.as_ref()?)))
+                .min_by(|one, other| one.0.total_cmp(&other.0));
+            let (_, scan) = smallest?;
+            let (column, _) = scan.places.iter().find(|(_, other)| *other == variable)?;
+            self.nodes_at(scan.pattern, *column)
+        });
+        let Some(subjects) = subjects else {
+            return;
+        };
+        if let Some(leaf) = leaves.get_mut(place)
+            && let GraphPattern::Service { inner, .. } = &mut leaf.pattern
+        {
+            leaf.rows = leaf.rows.min(subjects.len() as f64);
+            leaf.shown = format!("{} among {} subjects", leaf.shown, subjects.len());
+            text::restrict(inner, &variable, subjects);
+        }
+    }
+
+    /// The IRIs at a place of the quads that match; nothing when there are too many, or other terms among them.
+    fn nodes_at(&self, pattern: IdPattern, place: usize) -> Option<Vec<NamedNode>> {
+        let mut ids: Vec<TermId> = Vec::new();
+        for quad in Scan::new(self.view, pattern, GraphFilter::All).ok()? {
+            let quad = quad.ok()?;
+            ids.push([quad.subject, quad.predicate, quad.object, quad.graph][place]);
+            if ids.len() as f64 > 2.0 * TEXT_SUBJECTS_MAX {
+                return None;
+            }
+        }
+        ids.sort_unstable();
+        ids.dedup();
+        let mut buffer = Vec::new();
+        ids.into_iter()
+            .map(|id| match self.view.term(id, &mut buffer) {
+                Ok(Some(Term::NamedNode(node))) => Some(node),
+                _ => None,
+            })
+            .collect()
     }
 
     /// Sorts what is joined into patterns that can be ordered and the rest.
@@ -236,7 +344,7 @@ impl<'a> Planner<'a> {
                 let distinct = variables.iter().map(|variable| (variable.clone(), rows)).collect();
                 let shown = format!("VALUES of {} rows", bindings.len());
                 let pattern = GraphPattern::Values { variables, bindings };
-                leaves.push(Leaf { pattern, shown, rows, distinct, role: Role::Lookup });
+                leaves.push(Leaf { pattern, shown, rows, distinct, role: Role::Lookup, scan: None });
             }
             GraphPattern::Graph { name, inner } => {
                 if matches!(*inner, GraphPattern::Join { .. } | GraphPattern::Path { .. })
@@ -255,7 +363,14 @@ impl<'a> Planner<'a> {
                         other.on_in_scope_variable(|variable| {
                             distinct.insert(variable.clone(), rows);
                         });
-                        leaves.push(Leaf { pattern: wrap(other), shown, rows, distinct, role: Role::Lead });
+                        leaves.push(Leaf {
+                            pattern: wrap(other),
+                            shown,
+                            rows,
+                            distinct,
+                            role: Role::Lead,
+                            scan: None,
+                        });
                     }
                     None => others.push(wrap(other)),
                 }
@@ -279,6 +394,11 @@ impl<'a> Planner<'a> {
             (None, DefaultGraphIds::Graphs(graphs)) if graphs.len() == 1 => graphs.first().copied(),
             _ => None,
         }
+    }
+
+    /// The graphs that a pattern with an open graph is not about; inside of `GRAPH` it is about all.
+    fn unseen(&self, graph: Option<&NamedNodePattern>) -> &[TermId] {
+        if graph.is_none() { &self.unseen } else { &[] }
     }
 
     fn triple_leaf(
@@ -306,19 +426,17 @@ impl<'a> Planner<'a> {
             places.push((GRAPH, variable.clone()));
         }
         // What cannot be read now shows when the query reads it; the order matters to nobody then.
-        let rows = self.view.count(pattern).unwrap_or(0) as f64;
-        let distinct = places
-            .into_iter()
-            .map(|(place, variable)| {
-                (variable, self.view.count_distinct(pattern, place).unwrap_or(rows).max(1.0))
-            })
-            .collect();
+        let unseen = self.unseen(graph);
+        let rows = self.view.count_without(pattern, unseen).unwrap_or(0) as f64;
+        // How many different values there are is asked later, of variables that are joined by.
+        let distinct = places.iter().map(|(_, variable)| (variable.clone(), rows.max(1.0))).collect();
+        let scan = PatternScan { pattern, places, in_graph: graph.is_some() };
         let shown = match graph {
             Some(name) => format!("{triple} {name}"),
             None => triple.to_string(),
         };
         let pattern = wrap(GraphPattern::Bgp { patterns: vec![triple.clone()] });
-        Leaf { pattern, shown, rows, distinct, role: Role::Pattern }
+        Leaf { pattern, shown, rows, distinct, role: Role::Pattern, scan: Some(scan) }
     }
 
     fn path_leaf(
@@ -351,7 +469,7 @@ impl<'a> Planner<'a> {
         let pattern = self
             .stays_put(&subject, &path, &object, graph)
             .unwrap_or_else(|| wrap(GraphPattern::Path { subject, path, object }));
-        Leaf { pattern, shown, rows, distinct, role: Role::Lookup }
+        Leaf { pattern, shown, rows, distinct, role: Role::Lookup, scan: None }
     }
 
     /// A path of length zero leads from a term of the query to itself even when no graph has it. The evaluator looks
@@ -380,7 +498,7 @@ impl<'a> Planner<'a> {
             let mut pattern: IdPattern = [None; 4];
             pattern[place] = Some(id);
             pattern[GRAPH] = self.graph_id(graph);
-            if self.view.count(pattern).unwrap_or(1) > 0 {
+            if self.view.count_without(pattern, self.unseen(graph)).unwrap_or(1) > 0 {
                 return None;
             }
         }
@@ -402,7 +520,7 @@ impl<'a> Planner<'a> {
             let mut pattern: IdPattern = [None; 4];
             pattern[PREDICATE] = node.map(|node| self.view.hasher.term(TermRef::from(node)));
             pattern[GRAPH] = self.graph_id(graph);
-            self.view.count(pattern).unwrap_or(0) as f64
+            self.view.count_without(pattern, self.unseen(graph)).unwrap_or(0) as f64
         };
         match path {
             PropertyPathExpression::NamedNode(node) => with_predicate(Some(node)),

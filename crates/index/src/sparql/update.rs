@@ -361,7 +361,7 @@ impl Request<'_> {
             &snapshot,
         );
         let mut planned = pattern.clone();
-        snapshot.prepare(&mut planned, &default_graph, options.join_order);
+        snapshot.prepare(&mut planned, &default_graph, options.join_order, &self.budget)?;
         let mut prepared = evaluator.prepare_delete_insert(
             delete.to_vec(),
             insert.to_vec(),

@@ -9,7 +9,7 @@ use oxrdf::{GraphName, NamedNode, Term};
 use webloom_model::vocab::rdf;
 
 use super::documents::LABEL_PREDICATES;
-use super::{Hit, Snippet, floor_boundary};
+use super::{Hit, floor_boundary};
 use crate::error::IndexError;
 use crate::order::SUBJECT;
 use crate::scan::{GraphFilter, Scan};
@@ -27,14 +27,7 @@ pub(crate) fn describe(view: &Arc<View>, iri: &str) -> Result<Option<Hit>, Index
     let mut pattern = [None; 4];
     pattern[SUBJECT] = Some(view.hasher.iri(iri));
     let resolver = Resolver::new(Arc::clone(view));
-    let mut hit = Hit {
-        subject: subject.into(),
-        label: None,
-        types: Vec::new(),
-        snippet: Snippet::default(),
-        pages: Vec::new(),
-        score: f32::MAX,
-    };
+    let mut hit = Hit::of(subject.into(), f32::MAX);
     let mut best = LABEL_PREDICATES.len();
     let mut says_something = false;
     for quad in Scan::new(view, pattern, GraphFilter::All)?.take(QUADS_MAX) {

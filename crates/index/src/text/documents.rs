@@ -3,7 +3,8 @@
 //! In: the triples of a graph and the words of its page. Out: a document for each subject that has literals, one for the page
 //! itself, and one for all its plain links together: a page has few things and many links, and a document each for
 //! the two words of a link would cost more than everything else on the page. Which link a search meant is found out when one is
-//! found: its words are kept beside it.
+//! found. Words are indexed and not kept: the quads have them. What quads do not have, the visible text of a page, is kept for
+//! snippets.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,25 +13,26 @@ use tantivy::schema::TantivyDocument;
 use webloom_model::PageText;
 use webloom_model::vocab::rdf;
 
+use super::shape::{Shape, namespace, primary_language};
 use super::{Fields, floor_boundary};
+use crate::term::TermHasher;
 
-/// Most bytes of text kept for one subject of one page.
+/// Most bytes of text indexed for one subject of one page.
 const BODY_BYTES_MAX: usize = 32 * 1024;
 /// Most bytes of a label.
 const LABEL_BYTES_MAX: usize = 512;
-/// Most types kept for one subject of one page.
-const TYPES_MAX: usize = 16;
 /// Most links in one document. A page with more has several.
 const LINKS_MAX: usize = 64;
-const RDFS_LABEL: &str = "http://www.w3.org/2000/01/rdf-schema#label";
+pub(crate) const RDFS_LABEL: &str = "http://www.w3.org/2000/01/rdf-schema#label";
 
 /// What names a thing, best first.
-pub(super) const LABEL_PREDICATES: [&str; 13] = [
+pub(crate) const LABEL_PREDICATES: [&str; 14] = [
     "http://www.w3.org/2000/01/rdf-schema#label",
     "http://www.w3.org/2004/02/skos/core#prefLabel",
     "http://schema.org/name",
     "https://schema.org/name",
     "http://xmlns.com/foaf/0.1/name",
+    "https://xmlns.com/foaf/0.1/name",
     "http://purl.org/dc/terms/title",
     "http://purl.org/dc/elements/1.1/title",
     "http://purl.org/rss/1.0/title",
@@ -46,23 +48,25 @@ pub(super) const LABEL_PREDICATES: [&str; 13] = [
 pub(super) enum Document<'a> {
     /// A subject and what is said of it.
     Subject(SubjectText<'a>),
-    /// Targets of links and their words.
+    /// The words of links, each with its target.
     Links(Vec<(&'a str, String)>),
 }
 
-impl Document<'_> {
-    pub(super) fn into_tantivy(self, fields: Fields) -> TantivyDocument {
+impl<'a> Document<'a> {
+    pub(super) fn into_tantivy(
+        self,
+        fields: Fields,
+        hasher: &TermHasher,
+        page: Option<&'a PageText>,
+    ) -> TantivyDocument {
         match self {
-            Self::Subject(subject) => subject.into_tantivy(fields),
+            Self::Subject(subject) => subject.into_tantivy(fields, hasher, page),
             Self::Links(links) => {
                 let mut document = TantivyDocument::new();
-                let mut targets = String::new();
-                for (target, words) in links {
-                    document.add_text(fields.label, words);
-                    targets.push_str(target);
-                    targets.push('\n');
+                // Not as labels: the lengths of names would be measured by them.
+                for (_, words) in links {
+                    document.add_text(fields.body, words);
                 }
-                document.add_text(fields.links, targets);
                 document
             }
         }
@@ -74,13 +78,26 @@ impl Document<'_> {
 pub(super) struct SubjectText<'a> {
     subject: NamedOrBlankNodeRef<'a>,
     label: Option<(usize, &'a str)>,
-    types: Vec<&'a str>,
     body: String,
+    shape: Shape<'a>,
     /// Nothing is said of it but `rdfs:label`s.
     only_named: bool,
+    /// It is the page: its words include the text that the page shows.
+    is_page: bool,
 }
 
-impl SubjectText<'_> {
+impl<'a> SubjectText<'a> {
+    fn new(subject: NamedOrBlankNodeRef<'a>) -> Self {
+        Self {
+            subject,
+            label: None,
+            body: String::new(),
+            shape: Shape::default(),
+            only_named: true,
+            is_page: false,
+        }
+    }
+
     fn push(&mut self, text: &str) {
         if self.body.len() >= BODY_BYTES_MAX || text.is_empty() {
             return;
@@ -93,20 +110,32 @@ impl SubjectText<'_> {
         self.body.truncate(end);
     }
 
-    fn into_tantivy(self, fields: Fields) -> TantivyDocument {
+    fn into_tantivy(
+        mut self,
+        fields: Fields,
+        hasher: &TermHasher,
+        page: Option<&'a PageText>,
+    ) -> TantivyDocument {
         let mut document = TantivyDocument::new();
-        match self.subject {
-            NamedOrBlankNodeRef::NamedNode(node) => document.add_text(fields.subject, node.as_str()),
-            NamedOrBlankNodeRef::BlankNode(node) => document.add_text(fields.subject, node.to_string()),
-        }
+        document.add_u64(fields.subject, hasher.subject(self.subject).number());
         if let Some((_, label)) = self.label {
             document.add_text(fields.label, &label[..floor_boundary(label, LABEL_BYTES_MAX)]);
         }
-        for class in self.types {
-            document.add_text(fields.types, class);
-        }
         if !self.body.is_empty() {
             document.add_text(fields.body, &self.body);
+        }
+        if let Some(language) = page.and_then(|page| page.language.as_deref()).and_then(primary_language) {
+            self.shape.assume_language(language);
+        }
+        if let Some(shape) = self.shape.to_key() {
+            document.add_text(fields.shape, shape);
+        }
+        if let Some(page) = page.filter(|_| self.is_page) {
+            let end = floor_boundary(&page.body, BODY_BYTES_MAX);
+            document.add_text(fields.page_body, &page.body[..end]);
+            if let Some(title) = &page.title {
+                document.add_text(fields.page_title, &title[..floor_boundary(title, LABEL_BYTES_MAX)]);
+            }
         }
         document
     }
@@ -133,13 +162,7 @@ pub(super) fn documents<'a>(
             return place;
         }
         let place = *places.entry(subject).or_insert_with(|| {
-            subjects.push(SubjectText {
-                subject,
-                label: None,
-                types: Vec::new(),
-                body: String::new(),
-                only_named: true,
-            });
+            subjects.push(SubjectText::new(subject));
             subjects.len() - 1
         });
         last = Some((subject, place));
@@ -147,11 +170,11 @@ pub(super) fn documents<'a>(
     };
     let mut linked: HashSet<&'a str> = HashSet::new();
     for triple in triples {
+        let place = at(&mut subjects, triple.subject);
+        let text = &mut subjects[place];
+        let predicate = triple.predicate.as_str();
         match triple.object {
             TermRef::Literal(literal) => {
-                let place = at(&mut subjects, triple.subject);
-                let text = &mut subjects[place];
-                let predicate = triple.predicate.as_str();
                 let rank = LABEL_PREDICATES.iter().position(|label| *label == predicate);
                 if let Some(rank) = rank
                     && text.label.is_none_or(|(best, _)| rank < best)
@@ -165,19 +188,22 @@ pub(super) fn documents<'a>(
                 if text.label.is_none_or(|(_, label)| label != literal.value()) {
                     text.push(literal.value());
                 }
+                if let Some(language) = literal.language().and_then(primary_language) {
+                    text.shape.add_language(language);
+                }
+                text.shape.add_vocabulary(namespace(predicate));
             }
             TermRef::NamedNode(object) => {
                 if triple.predicate == rdf::TYPE {
-                    let place = at(&mut subjects, triple.subject);
-                    let types = &mut subjects[place].types;
-                    if types.len() < TYPES_MAX && !types.contains(&object.as_str()) {
-                        types.push(object.as_str());
+                    text.shape.add_type(object.as_str());
+                } else {
+                    text.shape.add_vocabulary(namespace(predicate));
+                    if Some(triple.subject) == page_subject {
+                        linked.insert(object.as_str());
                     }
-                } else if Some(triple.subject) == page_subject {
-                    linked.insert(object.as_str());
                 }
             }
-            TermRef::BlankNode(_) => {}
+            TermRef::BlankNode(_) => text.shape.add_vocabulary(namespace(predicate)),
         }
     }
     if let (Some(page), Some(subject)) = (page, page_subject)
@@ -186,6 +212,7 @@ pub(super) fn documents<'a>(
         let place = at(&mut subjects, subject);
         let text = &mut subjects[place];
         text.only_named = false;
+        text.is_page = true;
         if let Some(title) = &page.title {
             if text.label.is_none() {
                 text.label = Some((LABEL_PREDICATES.len(), title));
@@ -227,11 +254,9 @@ impl SubjectText<'_> {
     /// True when the page links to this and says nothing else of it than the words of the link.
     fn is_link(&self, iri: &str, linked: &HashSet<&str>) -> bool {
         self.only_named
-            && self.types.is_empty()
+            && !self.shape.has_types()
             && self.label.map_or(0, |(_, label)| label.len()) + self.body.len() <= LABEL_BYTES_MAX
             && linked.contains(iri)
-            // What would not come apart again gets a document of its own.
-            && !iri.contains(['\n', '\r'])
     }
 }
 

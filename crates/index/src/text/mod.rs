@@ -1,33 +1,49 @@
 //! Full text: things found by words, shown with label, types and snippet.
 //!
-//! In, through [`TextWriter`]: the triples of a graph and the words of its page. Out, through
-//! [`TextSearcher::search`]: [`Hit`]s, one per subject, with the pages that speak of it. Metadata graphs are left out:
-//! nobody searches the web for "application/xhtml+xml" and wants the crawler's diary. What becomes a document is in
-//! [`documents`]; when a state becomes current is decided elsewhere: see [`directory`].
+//! In, through [`TextWriter`]: the triples of a graph and the words of its page. Out, through [`things`]: subjects with the
+//! pages that speak of them, which [`entity`](crate::entity) shows to people and `SERVICE <urn:webloom:text>` to queries.
+//! Metadata graphs are left out: nobody searches the web for "application/xhtml+xml" and wants the crawler's diary.
+//!
+//! What becomes a document is in [`documents`]; when a state becomes current is decided elsewhere: see [`directory`]. A search goes
+//! from what was typed ([`typed`]) to the words of the index ([`expand`]), to documents and subjects ([`collect`]), and back
+//! to the quads for what is shown of them ([`literals`]).
 
+pub(crate) mod collect;
 mod describe;
 pub(crate) mod directory;
-mod documents;
+pub(crate) mod documents;
+mod expand;
+mod hits;
+pub(crate) mod literals;
+pub(crate) mod matching;
 mod search;
+pub(crate) mod shape;
+pub(crate) mod things;
+pub(crate) mod typed;
 mod words;
 mod write;
 
 use std::ops::Range;
+use std::path::Path;
 
-use oxrdf::{GraphNameRef, NamedNode, NamedOrBlankNode};
-use tantivy::schema::{Field, INDEXED, IndexRecordOption, STORED, Schema, TextFieldIndexing, TextOptions};
+use oxrdf::{NamedNode, NamedOrBlankNode};
+use tantivy::schema::{
+    FAST, Field, INDEXED, IndexRecordOption, STORED, Schema, TextFieldIndexing, TextOptions,
+};
 use tantivy::tokenizer::{AsciiFoldingFilter, TextAnalyzer};
 
 use self::words::Words;
-use crate::term::TermId;
+use crate::error::IndexError;
 
 pub(crate) use self::describe::describe;
+pub use self::hits::LiteralHit;
+pub(crate) use self::hits::{Detail, hits, hits_of, literal_hits, node};
 pub(crate) use self::search::TextSearcher;
 pub(crate) use self::write::TextWriter;
 
 const TOKENIZER: &str = "webloom";
-/// Stands for the default graph; no IRI and no blank node is written like this.
-const DEFAULT_GRAPH: &str = "*";
+/// Changes with [`Fields`].
+const TEXT_FORMAT_VERSION: u32 = 2;
 
 /// A thing that was found.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,10 +56,27 @@ pub struct Hit {
     pub types: Vec<NamedNode>,
     /// A piece of its text around the words, and where the words are in it.
     pub snippet: Snippet,
+    /// The literal that has most of the words; nothing when they are in the text of a page.
+    pub literal: Option<oxrdf::Literal>,
     /// The graphs that speak of it, best match first; empty for what is only in the default graph.
     pub pages: Vec<NamedOrBlankNode>,
     /// How well it matches; only the order means something.
     pub score: f32,
+}
+
+impl Hit {
+    /// A hit of which nothing is known but that it is one.
+    fn of(subject: NamedOrBlankNode, score: f32) -> Self {
+        Self {
+            subject,
+            label: None,
+            types: Vec::new(),
+            snippet: Snippet::default(),
+            literal: None,
+            pages: Vec::new(),
+            score,
+        }
+    }
 }
 
 /// A piece of plain text with some of it to be emphasised. Whoever shows it escapes it.
@@ -55,21 +88,30 @@ pub struct Snippet {
     pub matches: Vec<Range<usize>>,
 }
 
-/// What tantivy keeps of a document. Each indexed field costs every commit and every merge a dictionary, so there are few: subjects
-/// and types are looked up among the quads.
+/// What tantivy keeps of a document. Each indexed field costs every commit and every merge a dictionary, so there are few; and
+/// nothing is kept that the quads have.
 #[derive(Debug, Clone, Copy)]
 struct Fields {
-    /// The lower half of the id of the graph's name, by which its documents are deleted. Half of a keyed hash is enough to tell
-    /// pages apart, and the dictionary of a field is dear.
-    graph_id: Field,
+    /// The [`number`](crate::TermId) of the graph's name, by which its documents are deleted. Half of a keyed hash is enough to
+    /// tell pages apart.
     graph: Field,
+    /// The number of the subject; a document of links has none.
     subject: Field,
     label: Field,
     body: Field,
-    types: Field,
-    /// Where the links of a document of links lead; their words are its labels.
-    links: Field,
+    /// See [`shape::site_of`].
+    site: Field,
+    /// See [`shape::Shape`].
+    shape: Field,
+    /// The text that a page shows, for snippets: no quad has it.
+    page_body: Field,
+    page_title: Field,
 }
+
+const GRAPH: &str = "graph";
+const SUBJECT: &str = "subject";
+const SITE: &str = "site";
+const SHAPE: &str = "shape";
 
 impl Fields {
     fn schema() -> (Schema, Self) {
@@ -77,60 +119,50 @@ impl Fields {
             .set_tokenizer(TOKENIZER)
             .set_index_option(IndexRecordOption::WithFreqsAndPositions);
         let text = TextOptions::default().set_indexing_options(indexing);
+        let column = TextOptions::default().set_fast("raw");
         let mut schema = Schema::builder();
         let fields = Self {
-            graph_id: schema.add_u64_field("graph_id", INDEXED),
-            graph: schema.add_text_field("graph", STORED),
-            subject: schema.add_text_field("subject", STORED),
-            label: schema.add_text_field("label", text.clone().set_stored()),
-            body: schema.add_text_field("body", text.set_stored()),
-            types: schema.add_text_field("type", STORED),
-            links: schema.add_text_field("links", STORED),
+            graph: schema.add_u64_field(GRAPH, INDEXED | FAST),
+            subject: schema.add_u64_field(SUBJECT, FAST),
+            label: schema.add_text_field("label", text.clone()),
+            body: schema.add_text_field("body", text),
+            site: schema.add_text_field(SITE, column.clone()),
+            shape: schema.add_text_field(SHAPE, column),
+            page_body: schema.add_text_field("page_body", STORED),
+            page_title: schema.add_text_field("page_title", STORED),
         };
         (schema.build(), fields)
     }
 
-    fn of(schema: &Schema) -> tantivy::Result<Self> {
+    fn of(schema: &Schema, root: &Path) -> Result<Self, IndexError> {
+        let field = |name: &str| {
+            schema.get_field(name).map_err(|_| IndexError::UnknownVersion {
+                path: root.to_owned(),
+                found: TEXT_FORMAT_VERSION - 1,
+                known: TEXT_FORMAT_VERSION,
+            })
+        };
         Ok(Self {
-            graph_id: schema.get_field("graph_id")?,
-            graph: schema.get_field("graph")?,
-            subject: schema.get_field("subject")?,
-            label: schema.get_field("label")?,
-            body: schema.get_field("body")?,
-            types: schema.get_field("type")?,
-            links: schema.get_field("links")?,
+            graph: field(GRAPH)?,
+            subject: field(SUBJECT)?,
+            label: field("label")?,
+            body: field("body")?,
+            site: field(SITE)?,
+            shape: field(SHAPE)?,
+            page_body: field("page_body")?,
+            page_title: field("page_title")?,
         })
     }
 }
 
-fn analyzer() -> TextAnalyzer {
-    // No stemming: pages come in every language, and a stemmer for the wrong one loses words. Accents are
-    // folded, because people type without them.
+pub(crate) fn analyzer() -> TextAnalyzer {
+    // No stemming here: pages come in every language, and a stemmer for the wrong one loses words. It is done to what is
+    // typed (see `expand`). Accents are folded, because people type without them.
     TextAnalyzer::builder(Words::default()).filter(AsciiFoldingFilter).build()
 }
 
-/// What stands in [`Fields::graph_id`].
-fn graph_number(id: TermId) -> u64 {
-    id.to_bits() as u64
-}
-
-fn graph_key(graph: GraphNameRef<'_>) -> String {
-    match graph {
-        GraphNameRef::NamedNode(node) => node.as_str().to_owned(),
-        GraphNameRef::BlankNode(node) => node.to_string(),
-        GraphNameRef::DefaultGraph => DEFAULT_GRAPH.to_owned(),
-    }
-}
-
-fn node_of_key(key: &str) -> NamedOrBlankNode {
-    match key.strip_prefix("_:") {
-        Some(label) => oxrdf::BlankNode::new_unchecked(label).into(),
-        None => NamedNode::new_unchecked(key).into(),
-    }
-}
-
 /// The largest place not after `limit` where the text may be cut.
-fn floor_boundary(text: &str, limit: usize) -> usize {
+pub(crate) fn floor_boundary(text: &str, limit: usize) -> usize {
     if text.len() <= limit {
         return text.len();
     }

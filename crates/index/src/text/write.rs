@@ -9,13 +9,14 @@ use tantivy::indexer::{IndexWriterOptions, LogMergePolicy, UserOperation};
 use tantivy::schema::TantivyDocument;
 use tantivy::{IndexReader, IndexWriter, ReloadPolicy, Term};
 use webloom_model::PageText;
-use webloom_model::vocab::META_PREFIX;
+use webloom_model::vocab::is_derived_graph;
 
 use super::directory::CommitDirectory;
 use super::documents::documents;
-use super::{Fields, TOKENIZER, TextSearcher, analyzer, graph_key, graph_number};
+use super::shape::site_of;
+use super::{Fields, TOKENIZER, TextSearcher, analyzer};
 use crate::error::IndexError;
-use crate::term::TermId;
+use crate::term::{TermHasher, TermId};
 
 /// Documents and deletions that are handed to tantivy's thread together: waking it for each costs more than indexing it.
 const OPERATIONS_TOGETHER: usize = 64;
@@ -53,7 +54,7 @@ impl TextWriter {
             }
         };
         index.tokenizers().register(TOKENIZER, analyzer());
-        let fields = Fields::of(&index.schema())?;
+        let fields = Fields::of(&index.schema(), root)?;
         let options = IndexWriterOptions::builder()
             .memory_budget_per_thread(memory_bytes.max(15_000_000))
             .num_worker_threads(1)
@@ -79,28 +80,34 @@ impl TextWriter {
     /// [`TextWriter::commit`].
     pub(crate) fn write<'a>(
         &mut self,
+        hasher: &TermHasher,
         (graph, id): (GraphNameRef<'a>, TermId),
         replace: bool,
         triples: impl Iterator<Item = TripleRef<'a>>,
         page: Option<&'a PageText>,
     ) -> Result<usize, IndexError> {
-        if matches!(graph, GraphNameRef::NamedNode(node) if node.as_str().starts_with(META_PREFIX)) {
+        if matches!(graph, GraphNameRef::NamedNode(node) if is_derived_graph(node.as_str())) {
             return Ok(0);
         }
-        let key = graph_key(graph);
-        let number = graph_number(id);
+        let number = id.number();
         if replace {
-            let term = Term::from_field_u64(self.fields.graph_id, number);
+            let term = Term::from_field_u64(self.fields.graph, number);
             self.pending.push(UserOperation::Delete(term));
             self.changed = true;
         }
+        let site = match graph {
+            GraphNameRef::NamedNode(node) => site_of(node.as_str()),
+            GraphNameRef::BlankNode(_) | GraphNameRef::DefaultGraph => None,
+        };
         let documents = documents(graph, triples, page);
         let written = documents.len();
         for document in documents {
             self.changed = true;
-            let mut document = document.into_tantivy(self.fields);
-            document.add_u64(self.fields.graph_id, number);
-            document.add_text(self.fields.graph, &key);
+            let mut document = document.into_tantivy(self.fields, hasher, page);
+            document.add_u64(self.fields.graph, number);
+            if let Some(site) = site {
+                document.add_text(self.fields.site, site);
+            }
             self.pending.push(UserOperation::Add(document));
         }
         if self.pending.len() >= OPERATIONS_TOGETHER {
