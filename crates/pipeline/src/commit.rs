@@ -136,6 +136,7 @@ impl Worker {
         let mut writes = Vec::new();
         let mut settlements = Vec::with_capacity(batch.len());
         let mut reservations = Vec::new();
+        let mut entries = Vec::new();
         let mut indexed = 0;
         for Request { mut woven, reply } in batch {
             // The page itself comes first, its metadata last; what is no page has metadata alone.
@@ -143,6 +144,7 @@ impl Worker {
             writes.append(&mut woven.writes);
             settlements.push(woven.settlement);
             reservations.extend(woven.reservation);
+            entries.extend(woven.entry);
             replies.push(reply);
         }
         let quads: usize = writes.iter().map(|write| write.triples.len()).sum();
@@ -156,6 +158,7 @@ impl Worker {
         self.counters.indexed.fetch_add(indexed, Relaxed);
         self.counters.quads.fetch_add(quads as u64, Relaxed);
         self.counters.commits.fetch_add(1, Relaxed);
+        entries.into_iter().for_each(|entry| self.counters.journal.add(entry));
         Ok(())
     }
 }

@@ -18,7 +18,7 @@ use jiff::{SignedDuration, Timestamp};
 use parking_lot::{Mutex, RwLock};
 use tokio::sync::Notify;
 use tracing::{debug, warn};
-use webloom_fetch::Fetcher;
+use webloom_fetch::{Fetcher, Wanted};
 use webloom_frontier::{Blob, FjallFrontier};
 use webloom_model::{
     Clock, FetchOutcome, FetchedPage, Frontier, HostHint, Lease, LeaseId, LinkCandidate, PageUrl,
@@ -106,6 +106,14 @@ impl ContextSource for ContextCache {
     fn context(&self, iri: &str) -> Option<Arc<str>> {
         self.others.context(iri).or_else(|| self.fresh(iri)?.document)
     }
+
+    fn vocabulary(&self, iri: &str) -> Option<Arc<str>> {
+        self.others.vocabulary(iri)
+    }
+
+    fn document(&self, iri: &str) -> Option<Arc<str>> {
+        self.others.document(iri)
+    }
 }
 
 impl ContextCache {
@@ -178,17 +186,23 @@ impl ContextCache {
     /// Follows redirects and links to the document.
     async fn follow(&self, url: PageUrl, fetcher: &Fetcher, turns: Turns<'_>) -> Result<String, String> {
         // What fails is not tried again by anybody, so every attempt is the last.
-        let mut lease = Lease { id: LeaseId(0), candidate: LinkCandidate::seed(url), attempt: u32::MAX };
+        let mut lease = Lease {
+            id: LeaseId(0),
+            candidate: LinkCandidate::seed(url),
+            attempt: u32::MAX,
+            validators: None,
+        };
         for request in 0..REQUESTS_MAX {
             let mut turn = turns.take(lease.url().host(), request).await;
             // From here on the host may have been asked, whatever becomes of this task.
             turn.hint = HostHint::default();
-            let (outcome, hint) = fetcher.fetch_context(&lease, self.limits.bytes_max).await;
+            let (outcome, hint) = fetcher.fetch_as(&lease, &Wanted::context(self.limits.bytes_max)).await;
             turn.hint = hint;
             drop(turn);
             match outcome {
                 FetchOutcome::RobotsFirst => {}
                 FetchOutcome::Redirected(redirect) => lease.candidate = lease.redirected(redirect.target),
+                FetchOutcome::Unchanged(_) => return Err("answered 304 unasked".to_owned()),
                 FetchOutcome::NotFetched(reason) => return Err(reason.to_string()),
                 FetchOutcome::Failed(error) => return Err(error.to_string()),
                 FetchOutcome::Fetched(page) => match document(&page) {
@@ -276,14 +290,15 @@ fn document(page: &FetchedPage) -> Result<String, String> {
 }
 
 /// A host that is reserved until this is dropped.
-struct Turn<'a> {
+pub(crate) struct Turn<'a> {
     reserved: Option<(&'a dyn Frontier, &'a Notify, String)>,
-    hint: HostHint,
+    /// What the request told of the host; nobody was asked until it is set.
+    pub(crate) hint: HostHint,
 }
 
 impl<'a> Turns<'a> {
     /// Waits until the host may be asked. `request` counts those made before for the same context.
-    async fn take(self, host: &str, request: usize) -> Turn<'a> {
+    pub(crate) async fn take(self, host: &str, request: usize) -> Turn<'a> {
         // Until a request is made nothing is owed.
         let hint = HostHint { untouched: true, ..HostHint::default() };
         match self {

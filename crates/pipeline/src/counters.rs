@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
+use crate::journal::Journal;
+
 /// The five phases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Phase {
@@ -81,8 +83,21 @@ pub struct Counters {
     pub wire_bytes: AtomicU64,
     /// Links found, before scope and seen-check.
     pub links: AtomicU64,
+    /// Links that were not followed because their pages say nothing new.
+    pub stale_links: AtomicU64,
     /// Commits made.
     pub commits: AtomicU64,
+    /// Failures, and answers of 400 and above.
+    pub errors: AtomicU64,
+    /// Pages that had not changed since they were last fetched.
+    pub not_modified: AtomicU64,
+    /// URLs that robots.txt forbids.
+    pub robots_denied: AtomicU64,
+    /// How long answers took.
+    pub latency: Latency,
+    /// The last pages, one by one.
+    pub journal: Journal,
+    statuses: [AtomicU64; 6],
     not_pages: Mutex<BTreeMap<String, u64>>,
 }
 
@@ -99,7 +114,14 @@ impl Default for Counters {
             quads: AtomicU64::new(0),
             wire_bytes: AtomicU64::new(0),
             links: AtomicU64::new(0),
+            stale_links: AtomicU64::new(0),
             commits: AtomicU64::new(0),
+            errors: AtomicU64::new(0),
+            not_modified: AtomicU64::new(0),
+            robots_denied: AtomicU64::new(0),
+            latency: Latency::default(),
+            journal: Journal::default(),
+            statuses: Default::default(),
             not_pages: Mutex::new(BTreeMap::new()),
         }
     }
@@ -126,6 +148,17 @@ impl Counters {
         *self.not_pages.lock().entry(reason.into()).or_default() += 1;
     }
 
+    /// Counts an answer by its status; nothing where no answer came.
+    pub fn answered(&self, status: Option<u16>) {
+        let class = status.map_or(0, |status| usize::from(status / 100));
+        self.statuses[if class < self.statuses.len() { class } else { 0 }].fetch_add(1, Relaxed);
+    }
+
+    /// Answers by the first digit of their status, from 0 (no answer) to 5.
+    pub fn statuses(&self) -> [u64; 6] {
+        std::array::from_fn(|class| self.statuses[class].load(Relaxed))
+    }
+
     /// The numbers of a phase.
     pub fn phase(&self, phase: Phase) -> PhaseNumbers {
         let counter = &self.phases[phase as usize];
@@ -146,6 +179,56 @@ impl Counters {
     }
 }
 
+/// How long something took, as counts in classes that double: cheap to add to, good enough for percentiles.
+#[derive(Debug, Default)]
+pub struct Latency {
+    /// Class `n` counts what took less than `2^n` milliseconds, and not less than half of it.
+    classes: [AtomicU64; Self::CLASSES],
+    total_us: AtomicU64,
+}
+
+impl Latency {
+    /// Classes, the last of which holds all that took longer.
+    pub const CLASSES: usize = 20;
+
+    /// Counts one that took `elapsed`.
+    pub fn add(&self, elapsed: Duration) {
+        let milliseconds = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX);
+        let class = (u64::BITS - milliseconds.leading_zeros()) as usize;
+        self.classes[class.min(Self::CLASSES - 1)].fetch_add(1, Relaxed);
+        self.total_us.fetch_add(u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX), Relaxed);
+    }
+
+    /// How many there are in each class.
+    pub fn classes(&self) -> [u64; Self::CLASSES] {
+        std::array::from_fn(|class| self.classes[class].load(Relaxed))
+    }
+
+    /// All of them together, in seconds.
+    pub fn total_seconds(&self) -> f64 {
+        self.total_us.load(Relaxed) as f64 / 1e6
+    }
+
+    /// About how many milliseconds a share of them (0.5, 0.99) took at most, by a straight line within its class. Nothing when
+    /// there are none.
+    pub fn percentile_ms(&self, share: f64) -> Option<f64> {
+        let classes = self.classes();
+        let total: u64 = classes.iter().sum();
+        let wanted = share * total as f64;
+        let mut below = 0.0;
+        for (class, count) in classes.iter().enumerate() {
+            let count = *count as f64;
+            if count > 0.0 && below + count >= wanted {
+                let upper = (1_u64 << class) as f64;
+                let lower = if class == 0 { 0.0 } else { upper / 2.0 };
+                return Some(lower + (upper - lower) * ((wanted - below) / count).clamp(0.0, 1.0));
+            }
+            below += count;
+        }
+        None
+    }
+}
+
 /// Counts something as long as it lives, however it ends.
 #[derive(Debug)]
 pub(crate) struct Gauge<'a>(&'a AtomicU64);
@@ -160,5 +243,35 @@ impl<'a> Gauge<'a> {
 impl Drop for Gauge<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_lie_in_the_class_of_what_was_counted() {
+        let latency = Latency::default();
+        assert_eq!(latency.percentile_ms(0.5), None);
+        for _ in 0..98 {
+            latency.add(Duration::from_millis(20));
+        }
+        latency.add(Duration::from_millis(700));
+        latency.add(Duration::from_secs(1 << 40));
+        let median = latency.percentile_ms(0.5).unwrap();
+        assert!((16.0..=32.0).contains(&median), "{median}");
+        let p99 = latency.percentile_ms(0.99).unwrap();
+        assert!((512.0..=1024.0).contains(&p99), "{p99}");
+        assert_eq!(latency.percentile_ms(1.0), Some((1_u64 << 19) as f64));
+    }
+
+    #[test]
+    fn answers_are_counted_by_class() {
+        let counters = Counters::default();
+        for status in [Some(200), Some(299), Some(404), None, Some(999)] {
+            counters.answered(status);
+        }
+        assert_eq!(counters.statuses(), [2, 0, 2, 0, 1, 0]);
     }
 }

@@ -12,8 +12,10 @@ use webloom_fetch::FetchSetupError;
 use webloom_index::IndexError;
 use webloom_model::{FrontierCounts, FrontierError, LeaseAnswer};
 
+use crate::control::CrawlState;
 use crate::counters::Gauge;
 use crate::process::process_page;
+use crate::sources;
 use crate::wiring::Crawl;
 
 /// Leases asked for at once.
@@ -57,6 +59,14 @@ pub enum CrawlError {
         /// Why.
         source: std::io::Error,
     },
+    /// What is known of the sources cannot be read or written.
+    #[error("cannot use `{path}`: {source}")]
+    Sources {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
     /// A thread cannot be started.
     #[error("cannot start a thread: {0}")]
     Thread(std::io::Error),
@@ -88,22 +98,46 @@ pub enum CrawlEnd {
 impl Crawl {
     /// Runs until nothing is left, the budget is spent, or `stop` says so.
     pub async fn run(self: Arc<Self>, stop: watch::Receiver<Stop>) -> Result<CrawlSummary, CrawlError> {
-        match self.clone().run_phases(stop).await {
+        self.control.begin();
+        let ended = match self.clone().run_phases(stop).await {
             Err(CrawlError::Stopped) => Err(self.committer.take_failure().unwrap_or(CrawlError::Stopped)),
             ended => ended,
-        }
+        };
+        self.control.end(match &ended {
+            Ok(summary) => CrawlState::Ended(summary.end),
+            Err(_) => CrawlState::Failed,
+        });
+        ended
     }
 
     async fn run_phases(
         self: Arc<Self>,
         mut stop: watch::Receiver<Stop>,
     ) -> Result<CrawlSummary, CrawlError> {
-        let in_flight_max = self.spec.work.connections * IN_FLIGHT_PER_CONNECTION;
+        let in_flight_max = self.spec().work.connections * IN_FLIGHT_PER_CONNECTION;
         let mut tasks: JoinSet<Result<(), CrawlError>> = JoinSet::new();
+        let mut orders_at = Instant::now();
+        if self.sources.is_busy() {
+            tasks.spawn(sources::run(self.clone()));
+        }
         let end = loop {
             reap(&mut tasks)?;
-            if *stop.borrow() != Stop::No {
+            if Instant::now() >= orders_at {
+                tokio::task::block_in_place(|| self.spool.serve(&*self.frontier))?;
+                orders_at = Instant::now() + LOOK_AGAIN;
+            }
+            // Subscribed before the orders are looked at, so that none is missed in between.
+            let ordered = self.control.orders();
+            if (*stop.borrow()).max(self.control.stopping()) != Stop::No {
                 break CrawlEnd::Stopped;
+            }
+            if self.control.paused() {
+                tokio::select! {
+                    () = ordered => {}
+                    () = self.host_freed.notified() => {}
+                    () = changed(&mut stop) => {}
+                }
+                continue;
             }
             let room = in_flight_max.saturating_sub(tasks.len()).min(LEASES_MAX);
             let answer = if room == 0 {
@@ -125,7 +159,13 @@ impl Crawl {
                     }
                     continue;
                 }
+                // Sources may still bring seeds.
+                LeaseAnswer::Finished { .. } if self.sources.is_busy() => Instant::now() + LOOK_AGAIN,
                 LeaseAnswer::Finished { budget_spent } => {
+                    // Somebody may have ordered more a moment ago.
+                    if tokio::task::block_in_place(|| self.spool.serve(&*self.frontier))? > 0 {
+                        continue;
+                    }
                     break if budget_spent { CrawlEnd::BudgetSpent } else { CrawlEnd::Complete };
                 }
                 LeaseAnswer::Busy => Instant::now() + LOOK_AGAIN,
@@ -134,9 +174,11 @@ impl Crawl {
             tokio::select! {
                 () = tokio::time::sleep_until(look_again.into()) => {}
                 () = self.host_freed.notified() => {}
-                _ = stop.changed() => {}
+                () = ordered => {}
+                () = changed(&mut stop) => {}
             }
         };
+        self.sources.halt();
         self.drain(tasks, stop).await?;
         debug_assert_eq!(self.counters.in_flight.load(Relaxed), 0);
         Ok(CrawlSummary { end, counts: self.frontier.counts() })
@@ -149,16 +191,25 @@ impl Crawl {
         mut stop: watch::Receiver<Stop>,
     ) -> Result<(), CrawlError> {
         while !tasks.is_empty() {
-            if *stop.borrow() == Stop::Now {
+            let ordered = self.control.orders();
+            if (*stop.borrow()).max(self.control.stopping()) == Stop::Now {
                 tasks.shutdown().await;
                 break;
             }
             tokio::select! {
                 joined = tasks.join_next() => settle_join(joined)?,
-                _ = stop.changed() => {}
+                () = ordered => {}
+                () = changed(&mut stop) => {}
             }
         }
         Ok(())
+    }
+}
+
+/// Waits for the next word of whoever may stop the crawl; for ever when they are gone.
+async fn changed(stop: &mut watch::Receiver<Stop>) {
+    if stop.changed().await.is_err() {
+        std::future::pending::<()>().await;
     }
 }
 

@@ -2,16 +2,24 @@
 
 mod commit;
 pub mod contexts;
+pub mod control;
 pub mod counters;
 mod cpu;
 pub mod crawl;
+pub mod journal;
 pub mod metadata;
 pub mod process;
+pub mod sources;
 pub mod spec;
+pub mod spool;
 pub mod wiring;
 
 pub use contexts::{ContextCache, ContextLimits};
-pub use counters::{Counters, Phase, PhaseNumbers};
+pub use control::{ChangeError, CrawlControl, CrawlState};
+pub use counters::{Counters, Latency, Phase, PhaseNumbers};
 pub use crawl::{CrawlError, CrawlSummary, Stop};
+pub use journal::{Entry, Journal};
+pub use sources::{SourceKind, SourceSpec};
 pub use spec::{CrawlSpec, RawSpec, SpecProblem, SpecProblems, StoredLinks};
+pub use spool::{Order, Spool};
 pub use wiring::{Crawl, DataDir};

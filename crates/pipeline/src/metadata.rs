@@ -7,7 +7,8 @@ use oxrdf::{Literal, NamedNode, NamedNodeRef, Term, Triple};
 use sha2::{Digest, Sha256};
 use webloom_model::vocab::{dcterms, http, prov, rdf, rdfs, wl, xsd};
 use webloom_model::{
-    BlankScope, DetectedPage, Diagnostic, FetchError, Lease, NotFetched, PageText, Redirect,
+    BlankScope, DetectedPage, Diagnostic, FetchError, Lease, LeaseId, LinkCandidate, NotFetched, PageText,
+    PageUrl, Redirect,
 };
 
 /// Predicates whose values depend on when and in which order pages were fetched, not on what the pages say. Two crawls
@@ -33,6 +34,9 @@ pub fn of_page(
     about.say(prov::GENERATED_AT_TIME, date_time(&page.fetched_at));
     about.say(dcterms::FORMAT, Literal::from(detected.detection.media_type.as_str()));
     about.say(wl::DETECTED_TYPE, Literal::from(detected.detection.kind.as_str()));
+    for syntax in &detected.detection.syntaxes {
+        about.say(wl::SYNTAX, Literal::from(*syntax));
+    }
     if let Some(charset) = detected.detection.charset {
         about.say(wl::CHARSET, Literal::from(charset));
     }
@@ -43,6 +47,13 @@ pub fn of_page(
     about.say(wl::DIGEST, Literal::from(hex(&Sha256::digest(&page.body))));
     about.diagnostics(diagnostics);
     about.triples
+}
+
+/// Why the links of a page were not followed.
+pub fn of_stale(page: &PageUrl) -> Triple {
+    let reason =
+        "stale: it says nothing new, like most of its host's latest pages; its links were not followed";
+    Triple::new(page.graph_name(), wl::REASON, Literal::from(reason))
 }
 
 /// Metadata of a URL that answered with a redirect.
@@ -76,6 +87,26 @@ pub fn of_failure(lease: &Lease, error: &FetchError) -> Vec<Triple> {
     }
     about.say(wl::CODE, Literal::from(error.code()));
     about.say(wl::REASON, Literal::from(error.to_string()));
+    about.triples
+}
+
+/// Metadata of a source that is no page: a dump, an endpoint. `reason` says why it was given up, if it was.
+pub fn of_source(
+    url: &PageUrl,
+    kind: &str,
+    triples: u64,
+    found_in: Option<&PageUrl>,
+    reason: Option<&str>,
+) -> Vec<Triple> {
+    let candidate = LinkCandidate { found_on: found_in.cloned(), ..LinkCandidate::seed(url.clone()) };
+    let mut about = About::new(&Lease { id: LeaseId(0), candidate, attempt: 0, validators: None });
+    about.say(wl::OUTCOME, Literal::from(if reason.is_some() { "failed" } else { "indexed" }));
+    about.say(wl::SOURCE_KIND, Literal::from(kind));
+    about.say(wl::STATEMENTS, integer(triples));
+    about.say(prov::GENERATED_AT_TIME, date_time(&jiff::Timestamp::now()));
+    if let Some(reason) = reason {
+        about.say(wl::REASON, Literal::from(reason));
+    }
     about.triples
 }
 

@@ -3,17 +3,19 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use oxrdf::{GraphName, Quad, Triple};
+use sha2::{Digest, Sha256};
 use tracing::{debug, warn};
 use webloom_detect::detect;
-use webloom_extract::extract_links;
+use webloom_extract::{Verdict, extract_links};
 use webloom_index::{GraphWrite, WriteMode};
 use webloom_model::vocab::rdfs;
 use webloom_model::{
-    DetectedPage, Detection, Diagnostic, DocumentKind, FetchError, FetchOutcome, FetchedPage, Lease,
-    LinkCandidate, PageGraph, PageUrl, Reservation, Retry, Settlement, SettlementKind,
+    DetectedPage, Detection, Diagnostic, DocumentKind, FetchError, FetchOutcome, FetchedPage, HostHint,
+    Lease, LinkCandidate, NotFetched, PageGraph, PageUrl, Reservation, Retry, Settlement, SettlementKind,
+    Validators,
 };
 use webloom_transform::transform;
 
@@ -21,6 +23,7 @@ use crate::contexts::Turns;
 use crate::counters::{Counters, Gauge, Phase};
 use crate::cpu::Panicked;
 use crate::crawl::CrawlError;
+use crate::journal::Entry;
 use crate::metadata;
 use crate::spec::{CrawlSpec, StoredLinks};
 use crate::wiring::Crawl;
@@ -28,6 +31,9 @@ use crate::wiring::Crawl;
 /// Takes one page through the five phases. When it returns, the page's quads, text, metadata and links are
 /// durable, and the lease is settled; killed anywhere before, the lease is simply handed out again.
 pub async fn process_page(crawl: &Crawl, lease: Lease) -> Result<(), CrawlError> {
+    if let Some(unwanted) = no_longer_wanted(crawl, &lease) {
+        return crawl.committer.commit(unwanted).await;
+    }
     let page = match fetch(crawl, &lease).await {
         FetchOutcome::Fetched(page) => *page,
         no_page => return crawl.committer.commit(without_page(crawl, lease, no_page)).await,
@@ -41,10 +47,26 @@ pub async fn process_page(crawl: &Crawl, lease: Lease) -> Result<(), CrawlError>
         }
         Err(panicked) => {
             warn!(url = %lease.url(), reason = panicked.0, "a page broke a parser; it is kept without quads");
-            remains.woven(&crawl.spec, lease, &panicked.0)
+            remains.woven(&crawl.spec(), lease, &panicked.0)
         }
     };
-    crawl.committer.commit(woven).await
+    crawl.committer.commit(without_stale_links(crawl, woven)).await
+}
+
+/// Drops the links of a page that says nothing new, on a host that has said nothing new for a while, and says so.
+fn without_stale_links(crawl: &Crawl, mut woven: Woven) -> Woven {
+    if crawl.spec().stale_links || woven.settlement.links.is_empty() {
+        return woven;
+    }
+    let [page, .., metadata] = woven.writes.as_mut_slice() else { return woven };
+    let (GraphName::NamedNode(name), Some(text)) = (&page.graph, &page.text) else { return woven };
+    let Ok(url) = PageUrl::parse(name.as_str()) else { return woven };
+    if crawl.novelty.lock().judge(&url, &text.body) == Verdict::Exhausted {
+        crawl.counters.stale_links.fetch_add(woven.settlement.links.len() as u64, Relaxed);
+        woven.settlement.links.clear();
+        metadata.triples.push(metadata::of_stale(&url));
+    }
+    woven
 }
 
 /// Weaves a page; when its JSON-LD names contexts that nobody knows, fetches them and weaves it anew.
@@ -75,7 +97,7 @@ async fn weave_on_pool(
     page: FetchedPage,
     pages: u64,
 ) -> Result<Woven, Panicked> {
-    let (spec, counters, lease) = (crawl.spec.clone(), crawl.counters.clone(), lease.clone());
+    let (spec, counters, lease) = (crawl.spec(), crawl.counters.clone(), lease.clone());
     let _working = Gauge::new(&crawl.counters.working);
     crawl.cpu.run(move || weave(&spec, &counters, lease, page, pages)).await
 }
@@ -86,7 +108,9 @@ async fn fetch(crawl: &Crawl, lease: &Lease) -> FetchOutcome {
     let _place = crawl.connections.acquire().await;
     let _fetching = Gauge::new(&crawl.counters.fetching);
     let start = Instant::now();
-    let (outcome, hint) = crawl.fetcher.fetch(lease).await;
+    let (outcome, mut hint) = crawl.fetcher.fetch(lease).await;
+    count_answer(&crawl.counters, &outcome, start.elapsed());
+    tell_manners(&mut hint, &outcome, start.elapsed());
     crawl.frontier.request_finished(lease.id, hint);
     crawl.host_freed.notify_one();
     if let FetchOutcome::Fetched(page) = &outcome {
@@ -94,6 +118,70 @@ async fn fetch(crawl: &Crawl, lease: &Lease) -> FetchOutcome {
         crawl.counters.wire_bytes.fetch_add(page.wire_bytes, Relaxed);
     }
     outcome
+}
+
+/// What came of a request, in numbers.
+fn count_answer(counters: &Counters, outcome: &FetchOutcome, elapsed: Duration) {
+    let (status, is_error) = match outcome {
+        FetchOutcome::Fetched(page) => (Some(page.status), false),
+        FetchOutcome::Redirected(redirect) => (Some(redirect.status), false),
+        FetchOutcome::Unchanged(_) => {
+            counters.not_modified.fetch_add(1, Relaxed);
+            (Some(304), false)
+        }
+        FetchOutcome::NotFetched(NotFetched::Status { status }) => (Some(*status), true),
+        FetchOutcome::NotFetched(NotFetched::Robots) => {
+            counters.robots_denied.fetch_add(1, Relaxed);
+            return;
+        }
+        FetchOutcome::NotFetched(_) => (None, true),
+        FetchOutcome::Failed(FetchError::Busy { status, .. }) => (Some(*status), true),
+        FetchOutcome::Failed(_) => (None, true),
+        FetchOutcome::RobotsFirst => return,
+    };
+    counters.answered(status);
+    counters.errors.fetch_add(u64::from(is_error), Relaxed);
+    if status.is_some() {
+        counters.latency.add(elapsed);
+    }
+}
+
+/// A URL that was queued under other rules and that the present ones refuse. Starting points stay: no rule brought them.
+fn no_longer_wanted(crawl: &Crawl, lease: &Lease) -> Option<Woven> {
+    if !crawl.control.rules_changed() || lease.candidate.depth == 0 {
+        return None;
+    }
+    let refusal = crawl.spec().links.scope.admits_any_extension(lease.url()).err()?;
+    crawl.frontier.request_finished(lease.id, HostHint { untouched: true, ..HostHint::default() });
+    crawl.host_freed.notify_one();
+    crawl.counters.not_a_page(format!("no longer wanted ({refusal})"));
+    let settlement =
+        Settlement { lease: lease.id, kind: SettlementKind::NoPage, links: Vec::new(), validators: None };
+    Some(Woven::new(Vec::new(), settlement))
+}
+
+/// Adds to a hint how the server behaved: how long it took, what it answered, whether it failed.
+fn tell_manners(hint: &mut HostHint, outcome: &FetchOutcome, elapsed: Duration) {
+    let (status, trouble) = match outcome {
+        FetchOutcome::Fetched(page) => {
+            hint.remote = hint.remote.or(page.remote);
+            hint.took = hint.took.or(Some(page.elapsed));
+            (Some(page.status), false)
+        }
+        FetchOutcome::Redirected(redirect) => (Some(redirect.status), false),
+        FetchOutcome::Unchanged(_) => (Some(304), false),
+        FetchOutcome::NotFetched(NotFetched::Status { status }) => (Some(*status), *status >= 500),
+        FetchOutcome::Failed(FetchError::Busy { status, .. }) => (Some(*status), true),
+        // A name without an address is nobody's server.
+        FetchOutcome::Failed(FetchError::Dns { .. }) => (None, false),
+        FetchOutcome::Failed(_) => {
+            hint.took = hint.took.or(Some(elapsed));
+            (None, true)
+        }
+        _ => (None, false),
+    };
+    hint.status = status;
+    hint.trouble = trouble && !hint.untouched;
 }
 
 /// What is to be made durable of one lease, in one go.
@@ -107,17 +195,30 @@ pub(crate) struct Woven {
     missing: Vec<String>,
     /// What was made of a large page takes its place in memory until it is on disk.
     pub(crate) reservation: Option<Reservation>,
+    /// What to tell those who watch, once it is durable.
+    pub(crate) entry: Option<Entry>,
 }
 
 impl Woven {
     /// Of something that takes next to no room.
     fn new(writes: Vec<GraphWrite>, settlement: Settlement) -> Self {
-        Self { writes, settlement, missing: Vec::new(), reservation: None }
+        Self { writes, settlement, missing: Vec::new(), reservation: None, entry: None }
+    }
+
+    /// With something to tell those who watch.
+    fn told(mut self, entry: Entry) -> Self {
+        self.entry = Some(entry);
+        self
     }
 }
 
 /// Detect, transform, extract: from bytes to what is to be stored. No I/O, cannot fail.
 fn weave(spec: &CrawlSpec, counters: &Counters, lease: Lease, page: FetchedPage, pages: u64) -> Woven {
+    let validators = validators_of(&page);
+    if is_as_before(&lease, &page, &validators) {
+        counters.not_a_page("unchanged");
+        return unchanged(&lease, validators);
+    }
     let detected = counters.time(Phase::Detect, pages, || detect(page));
     let mut graph = counters.time(Phase::Transform, pages, || transform(&detected, &spec.transform));
     let mut extracted = counters.time(Phase::Extract, pages, || {
@@ -128,7 +229,41 @@ fn weave(spec: &CrawlSpec, counters: &Counters, lease: Lease, page: FetchedPage,
     let mut diagnostics = detected.page.diagnostics.clone();
     diagnostics.append(&mut graph.diagnostics);
     diagnostics.append(&mut extracted.diagnostics);
-    store(spec, lease, &detected, graph, extracted.links, &diagnostics)
+    let mut woven = store(spec, lease, &detected, graph, extracted.links, &diagnostics);
+    woven.settlement.validators = Some(validators);
+    woven
+}
+
+/// What the page is recognised by when it is fetched again.
+fn validators_of(page: &FetchedPage) -> Validators {
+    // A header of kilobytes is no name for a page, and would be kept with every URL.
+    const FIELD_BYTES_MAX: usize = 512;
+    let field =
+        |name: &str| page.header(name).filter(|value| value.len() <= FIELD_BYTES_MAX).map(str::to_owned);
+    Validators {
+        etag: field("etag"),
+        last_modified: field("last-modified"),
+        digest: Some(Sha256::digest(&page.body).into()),
+    }
+}
+
+/// Whether a page that came whole is the one that is in the index. Headers that say something of their own must be read
+/// again.
+fn is_as_before(lease: &Lease, page: &FetchedPage, validators: &Validators) -> bool {
+    let kept = lease.validators.as_ref().and_then(|kept| kept.digest);
+    kept.is_some()
+        && kept == validators.digest
+        && page.header("x-robots-tag").is_none()
+        && page.header("link").is_none()
+}
+
+/// Nothing is written: graph, words and metadata are what they were.
+fn unchanged(lease: &Lease, validators: Validators) -> Woven {
+    let kind = SettlementKind::Unchanged;
+    Woven::new(
+        Vec::new(),
+        Settlement { lease: lease.id, kind, links: Vec::new(), validators: Some(validators) },
+    )
 }
 
 /// Puts a page, its metadata and its settlement together.
@@ -151,9 +286,18 @@ fn store(
         triples: quads.into_iter().map(Triple::from).collect(),
         text: indexed.then_some(graph.text),
     };
+    let mut entry = Entry::new(url.as_str(), if indexed { "indexed" } else { "noindex" });
+    entry.status = Some(detected.page.status);
+    entry.media_type = Some(detected.detection.media_type.clone());
+    entry.bytes = detected.page.body.len() as u64;
+    entry.quads = page.triples.len() as u64;
+    entry.syntaxes = detected.detection.syntaxes.iter().map(ToString::to_string).collect();
+    entry.milliseconds = u64::try_from(detected.page.elapsed.as_millis()).unwrap_or(u64::MAX);
+    entry.diagnostics = diagnostics.len() as u64;
     Woven {
+        entry: Some(entry),
         writes: vec![page, metadata_write(url, metadata)],
-        settlement: Settlement { lease: lease.id, kind: SettlementKind::Indexed, links },
+        settlement: Settlement { lease: lease.id, kind: SettlementKind::Indexed, links, validators: None },
         missing: graph.missing,
         reservation: detected.page.reservation.clone(),
     }
@@ -193,16 +337,20 @@ fn stored_quads(stored_links: StoredLinks, page: &PageUrl, graph: &mut PageGraph
 
 /// What is to be made durable when a fetch gave no page.
 fn without_page(crawl: &Crawl, lease: Lease, outcome: FetchOutcome) -> Woven {
-    let settle = |kind, links| Settlement { lease: lease.id, kind, links };
+    let settle = |kind, links| Settlement { lease: lease.id, kind, links, validators: None };
     match outcome {
         FetchOutcome::Fetched(_) => unreachable!("a page is woven, not settled without one"),
         FetchOutcome::RobotsFirst => {
             Woven::new(Vec::new(), settle(SettlementKind::Returned, sitemaps(crawl, &lease)))
         }
+        FetchOutcome::Unchanged(answer) => {
+            crawl.counters.not_a_page("unchanged");
+            unchanged(&lease, answer.validators)
+        }
         FetchOutcome::Redirected(redirect) => {
             crawl.counters.not_a_page("redirect");
             let target = lease.redirected(redirect.target.clone());
-            let links = match crawl.spec.links.scope.admits(&target.url) {
+            let links = match crawl.spec().links.scope.admits(&target.url) {
                 Ok(()) => vec![target],
                 Err(refusal) => {
                     debug!(url = %lease.url(), target = %target.url, ?refusal, "redirect leads out of scope");
@@ -213,26 +361,37 @@ fn without_page(crawl: &Crawl, lease: Lease, outcome: FetchOutcome) -> Woven {
                 vec![metadata_write(lease.url(), metadata::of_redirect(&lease, &redirect))],
                 settle(SettlementKind::NoPage, links),
             )
+            .told(entry_without_page(&lease, "redirect", Some(redirect.status), None))
         }
         FetchOutcome::NotFetched(reason) => {
             crawl.counters.not_a_page(match &reason {
-                webloom_model::NotFetched::Status { status } => format!("status {status}"),
+                NotFetched::Status { status } => format!("status {status}"),
                 other => other.code().to_owned(),
             });
             debug!(url = %lease.url(), %reason, "no page");
+            let status = match &reason {
+                NotFetched::Status { status } => Some(*status),
+                _ => None,
+            };
             Woven::new(
                 vec![metadata_write(lease.url(), metadata::of_not_fetched(&lease, &reason))],
                 settle(SettlementKind::NoPage, Vec::new()),
             )
+            .told(entry_without_page(&lease, reason.code(), status, Some(reason.to_string())))
         }
-        FetchOutcome::Failed(error) if lease.attempt + 1 < crawl.spec.work.attempts_max => {
+        FetchOutcome::Failed(error) if lease.attempt + 1 < crawl.spec().work.attempts_max => {
             crawl.counters.not_a_page(format!("{} (tried again)", error.code()));
             debug!(url = %lease.url(), attempt = lease.attempt, %error, "fetch will be tried again");
             let pause = match error.retry() {
                 Retry::WithBackoff => None,
                 Retry::After(pause) => Some(pause),
             };
-            Woven::new(Vec::new(), settle(SettlementKind::Retry(pause), Vec::new()))
+            Woven::new(Vec::new(), settle(SettlementKind::Retry(pause), Vec::new())).told(entry_without_page(
+                &lease,
+                error.code(),
+                busy_status(&error),
+                Some(error.to_string()),
+            ))
         }
         FetchOutcome::Failed(error) => give_up(crawl, lease, &error),
     }
@@ -240,12 +399,12 @@ fn without_page(crawl: &Crawl, lease: Lease, outcome: FetchOutcome) -> Woven {
 
 /// The sitemaps that the host's robots.txt names, as links of the page it was asked for.
 fn sitemaps(crawl: &Crawl, lease: &Lease) -> Vec<LinkCandidate> {
-    if !crawl.spec.sitemaps {
+    if !crawl.spec().sitemaps {
         return Vec::new();
     }
     let sitemaps = crawl.fetcher.sitemaps(lease.url()).into_iter();
     sitemaps
-        .filter(|sitemap| crawl.spec.links.scope.admits_any_extension(sitemap).is_ok())
+        .filter(|sitemap| crawl.spec().links.scope.admits_any_extension(sitemap).is_ok())
         .map(|url| LinkCandidate {
             url,
             depth: lease.candidate.depth.saturating_add(1),
@@ -261,8 +420,21 @@ fn give_up(crawl: &Crawl, lease: Lease, error: &FetchError) -> Woven {
     debug!(url = %lease.url(), %error, "fetch given up");
     Woven::new(
         vec![metadata_write(lease.url(), metadata::of_failure(&lease, error))],
-        Settlement { lease: lease.id, kind: SettlementKind::NoPage, links: Vec::new() },
+        Settlement { lease: lease.id, kind: SettlementKind::NoPage, links: Vec::new(), validators: None },
     )
+    .told(entry_without_page(&lease, error.code(), busy_status(error), Some(error.to_string())))
+}
+
+fn busy_status(error: &FetchError) -> Option<u16> {
+    match error {
+        FetchError::Busy { status, .. } => Some(*status),
+        _ => None,
+    }
+}
+
+/// What is told of a URL that gave no page.
+fn entry_without_page(lease: &Lease, outcome: &str, status: Option<u16>, message: Option<String>) -> Entry {
+    Entry { status, message, ..Entry::new(lease.url().as_str(), outcome) }
 }
 
 /// Enough of a page to say something of it when a parser panicked.
@@ -289,5 +461,51 @@ impl Remains {
         let diagnostic =
             Diagnostic::error("reader-panicked", format!("a reader gave up on this page: {reason}"));
         store(spec, lease, &detected, PageGraph::default(), Vec::new(), &[diagnostic])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use webloom_model::LeaseId;
+
+    use super::*;
+
+    fn page(body: &'static str, headers: &[(&str, &str)]) -> FetchedPage {
+        let url = PageUrl::parse("http://a.example/").unwrap();
+        let mut page = FetchedPage::local(url, Some("text/html"), Bytes::from_static(body.as_bytes()));
+        page.headers.extend(headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+        page
+    }
+
+    #[test]
+    fn a_page_that_is_as_before_is_not_written_again() {
+        let spec = CrawlSpec::from_toml("").unwrap();
+        let counters = Counters::default();
+        let candidate = LinkCandidate::seed(PageUrl::parse("http://a.example/").unwrap());
+        let woven = |validators: Option<Validators>, page: FetchedPage| {
+            let lease = Lease { id: LeaseId(1), candidate: candidate.clone(), attempt: 0, validators };
+            weave(&spec, &counters, lease, page, 1)
+        };
+        let fields = [("etag", "\"1\""), ("last-modified", "Sun, 15 Nov 2026 12:00:00 GMT")];
+        let first = woven(None, page("<p>one", &fields));
+        assert_eq!((first.writes.len(), first.settlement.kind), (2, SettlementKind::Indexed));
+        let kept = first.settlement.validators;
+        assert_eq!(kept.as_ref().unwrap().etag.as_deref(), Some("\"1\""));
+        assert!(kept.as_ref().unwrap().last_modified.is_some() && kept.as_ref().unwrap().digest.is_some());
+
+        let again = woven(kept.clone(), page("<p>one", &[("etag", "\"2\"")]));
+        assert_eq!((again.writes.len(), again.settlement.kind), (0, SettlementKind::Unchanged));
+        assert_eq!(again.settlement.validators.unwrap().etag.as_deref(), Some("\"2\""));
+        // Other bytes, or headers that say something of their own, are read.
+        for page in [page("<p>two", &[]), page("<p>one", &[("x-robots-tag", "noindex")])] {
+            assert_eq!(woven(kept.clone(), page).settlement.kind, SettlementKind::Indexed);
+        }
+    }
+
+    #[test]
+    fn long_fields_are_no_validators() {
+        let long = "x".repeat(1000);
+        assert_eq!(validators_of(&page("", &[("etag", &long)])).etag, None);
     }
 }

@@ -13,22 +13,28 @@ use std::fmt;
 use std::time::Duration;
 
 use toml::{Table, Value};
-use webloom_extract::scope::Patterns;
-use webloom_extract::{LinkQuery, LinkRules, Reach, Scope};
-use webloom_fetch::{FetchConfig, ResolveRule};
-use webloom_frontier::FrontierConfig;
+use webloom_extract::scope::{Patterns, TrapRules};
+use webloom_extract::{LinkQuery, LinkRules, ParameterSet, Reach, Scope};
+use webloom_fetch::{AuthRule, FetchConfig, HeaderRule, Preference, Proxy, ResolveRule, TypePattern};
+use webloom_frontier::{DomainBudget, FrontierConfig, Recrawl};
 use webloom_model::PageUrl;
 use webloom_transform::{Limits, TransformConfig};
 
 use crate::contexts::ContextLimits;
+use crate::sources::SourceSpec;
 use fields::{FIELDS, Field};
 use values::Reader;
+
+/// Dates before this year pass for those of a calendar without end.
+const YEAR_FIRST: u32 = 1980;
 
 /// A checked crawl specification.
 #[derive(Debug, Clone)]
 pub struct CrawlSpec {
     /// Where to start.
     pub seeds: Vec<PageUrl>,
+    /// Linked Data that does not come page by page.
+    pub sources: Vec<SourceSpec>,
     /// Queues, delays and budgets.
     pub frontier: FrontierConfig,
     /// How to ask.
@@ -41,6 +47,8 @@ pub struct CrawlSpec {
     pub links: LinkRules,
     /// Which plain links to keep.
     pub stored_links: StoredLinks,
+    /// Follow the links of pages that say nothing new, whatever their host's other pages say.
+    pub stale_links: bool,
     /// Follow the sitemaps that robots.txt names.
     pub sitemaps: bool,
     /// How the machine is used.
@@ -145,6 +153,26 @@ impl RawSpec {
         }
     }
 
+    /// Takes a field away, so that its default holds.
+    pub fn unset(&mut self, key: &str) {
+        match key.split_once('.') {
+            None => {
+                self.table.remove(key);
+            }
+            Some((section, name)) => {
+                if let Some(Value::Table(section)) = self.table.get_mut(section) {
+                    section.remove(name);
+                }
+            }
+        }
+    }
+
+    /// The texts of a list, as written; none when it is not there.
+    pub fn texts(&self, key: &str) -> Vec<String> {
+        let list = lookup(&self.table, key).and_then(Value::as_array);
+        list.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
+    }
+
     /// Adds texts to a list at the top level, those that are not in it yet.
     pub fn extend(&mut self, key: &str, texts: &[String]) {
         let list = self.table.entry(key).or_insert_with(|| Value::Array(Vec::new()));
@@ -175,6 +203,7 @@ impl RawSpec {
 
         let seeds: Vec<PageUrl> =
             reader.parsed_list("seeds", |text| PageUrl::parse(text).map_err(|e| e.to_string()));
+        let sources = reader.list("sources", read_source);
         let delay = reader.duration("politeness.delay");
         let workers = match reader.count("work.workers") {
             0 => std::thread::available_parallelism().map_or(2, usize::from),
@@ -184,6 +213,9 @@ impl RawSpec {
         let frontier = FrontierConfig {
             host_delay: delay,
             domain_delay: reader.optional_duration("politeness.domain_delay").unwrap_or(delay),
+            ip_delay: reader.duration("politeness.ip_delay"),
+            slow_factor: u32::try_from(reader.count("politeness.slow_factor")).unwrap_or(u32::MAX),
+            slow_delay_max: reader.duration("politeness.slow_delay_max"),
             crawl_delay_max: reader.duration("politeness.crawl_delay_max"),
             retry_after_max: reader.duration("politeness.retry_after_max"),
             retry_base: reader.duration("politeness.retry_pause"),
@@ -192,6 +224,10 @@ impl RawSpec {
                 .map(|depth| u32::try_from(depth).unwrap_or(u32::MAX)),
             pages_max: reader.optional_count("scope.max_pages").map(|pages| pages as u64),
             pages_per_host_max: reader.optional_count("scope.max_pages_per_host").map(|pages| pages as u64),
+            domain_budget: read_budget(&mut reader),
+            hosts_active_max: reader.count("work.hosts_in_memory").max(1),
+            seen_filter_bytes: reader.bytes("work.url_filter_bytes"),
+            recrawl: read_recrawl(&mut reader),
             ..FrontierConfig::default()
         };
         let fetch = FetchConfig {
@@ -206,6 +242,25 @@ impl RawSpec {
             extra_roots_pem: reader.parsed_list("fetch.ca_files", |path| {
                 std::fs::read(path).map_err(|error| format!("cannot read `{path}`: {error}"))
             }),
+            prefer: match reader.choice("fetch.prefer", &["data", "pages"]) {
+                "pages" => Preference::Pages,
+                _ => Preference::Data,
+            },
+            headers: reader.parsed_list("fetch.headers", |text| {
+                text.parse::<HeaderRule>().map_err(|error| error.to_string())
+            }),
+            auth: reader.parsed_list("fetch.auth", |text| {
+                text.parse::<AuthRule>().map_err(|error| error.to_string())
+            }),
+            proxy: reader.optional_parsed("fetch.proxy", |text| {
+                text.parse::<Proxy>().map_err(|error| error.to_string())
+            }),
+            unwanted_types: reader.parsed_list("fetch.unwanted_types", |text| {
+                text.parse::<TypePattern>().map_err(|error| error.to_string())
+            }),
+            bandwidth: reader.optional_bytes("fetch.bandwidth").map(|bytes| bytes as u64),
+            host_bandwidth: reader.optional_bytes("fetch.host_bandwidth").map(|bytes| bytes as u64),
+            spill_body_bytes: reader.bytes("fetch.spill_bytes"),
             accept_language: reader.optional_text("fetch.accept_language"),
             redirects_max: reader.count("fetch.redirects_max"),
             header_bytes_max: u32::try_from(reader.bytes("fetch.header_bytes_max")).unwrap_or(u32::MAX),
@@ -239,7 +294,11 @@ impl RawSpec {
             "none" => StoredLinks::None,
             _ => StoredLinks::All,
         };
-        let links = read_links(&mut reader, &seeds);
+        // A source's own site is part of what was asked for.
+        let starts: Vec<PageUrl> =
+            seeds.iter().chain(sources.iter().map(|source| &source.url)).cloned().collect();
+        let links = read_links(&mut reader, &starts);
+        let stale_links = reader.boolean("links.from_stale_pages");
         let sitemaps = reader.boolean("links.sitemaps");
         let work = WorkConfig {
             workers,
@@ -254,17 +313,54 @@ impl RawSpec {
         }
         Ok(CrawlSpec {
             seeds,
+            sources,
             frontier,
             fetch,
             transform,
             contexts,
             links,
             stored_links,
+            stale_links,
             sitemaps,
             work,
             written: self.table,
         })
     }
+}
+
+/// Pages of a domain by how many others link to it.
+fn read_budget(reader: &mut Reader<'_>) -> Option<DomainBudget> {
+    let per_linking_domain = reader.count("budget.per_linking_domain") as u64;
+    reader.optional_count("budget.base").map(|base| DomainBudget { base: base as u64, per_linking_domain })
+}
+
+/// Whether and when pages are visited again.
+fn read_recrawl(reader: &mut Reader<'_>) -> Recrawl {
+    let least = reader.duration("recrawl.interval");
+    let most = reader.duration("recrawl.interval_max");
+    match reader.choice("recrawl.policy", &["off", "fixed", "adaptive"]) {
+        "fixed" => Recrawl::Every(least),
+        "adaptive" => Recrawl::Adaptive { least, most },
+        _ => Recrawl::Off,
+    }
+}
+
+/// A source: `{ kind = "sparql", url = "…" }`, or `"sparql=…"`.
+fn read_source(value: &Value) -> Result<SourceSpec, String> {
+    let table = match value {
+        Value::String(text) => return text.parse(),
+        Value::Table(table) => table,
+        other => {
+            return Err(format!("{other} is no source; write {{ kind = \"sparql\", url = \"https://…\" }}"));
+        }
+    };
+    if let Some(unknown) = table.keys().find(|key| !matches!(key.as_str(), "kind" | "url")) {
+        return Err(format!("a source has no field `{unknown}`, only `kind` and `url`"));
+    }
+    let text = |key: &str| {
+        table.get(key).and_then(Value::as_str).ok_or_else(|| format!("a source needs a `{key}` in quotes"))
+    };
+    SourceSpec::new(text("kind")?, text("url")?)
 }
 
 /// Scope, filters and link queries.
@@ -282,6 +378,13 @@ fn read_links(reader: &mut Reader<'_>, seeds: &[PageUrl]) -> LinkRules {
     }
     let extensions: Vec<String> = reader.parsed_list("scope.skip_extensions", |text| Ok(text.to_owned()));
     scope.filters.extensions = extensions.iter().map(String::as_str).collect();
+    scope.filters.traps = if reader.boolean("scope.traps") {
+        let this_year =
+            u32::try_from(jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).year()).unwrap_or(2100);
+        TrapRules { years: Some(YEAR_FIRST..=this_year + 1), ..TrapRules::default() }
+    } else {
+        TrapRules::none()
+    };
     let include: Vec<String> = reader.parsed_list("scope.include", |text| Ok(text.to_owned()));
     let exclude: Vec<String> = reader.parsed_list("scope.exclude", |text| Ok(text.to_owned()));
     match Patterns::new(&include, &exclude) {
@@ -297,9 +400,11 @@ fn read_links(reader: &mut Reader<'_>, seeds: &[PageUrl]) -> LinkRules {
         LinkQuery::parse(&number.to_string(), text)
             .map_err(|problem| short_reason(&problem.to_string()).to_owned())
     });
+    let drop: Vec<String> = reader.parsed_list("links.drop_parameters", |text| Ok(text.to_owned()));
     LinkRules {
         queries,
         scope,
+        drop_parameters: ParameterSet::new(drop.iter().map(String::as_str)),
         obey_nofollow: reader.boolean("politeness.obey_nofollow"),
         links_max: reader.count("links.max_per_page"),
         listed_links_max: reader.count("links.max_per_sitemap"),

@@ -3,19 +3,25 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tokio::sync::{Notify, Semaphore};
 use tracing::warn;
-use webloom_fetch::{Fetcher, RobotsStore, SystemResolver};
+use webloom_extract::{Novelty, NoveltyRules};
+use webloom_fetch::robots::RobotsClass;
+use webloom_fetch::{Fetcher, RobotsRecord, RobotsStore, SystemResolver};
 use webloom_frontier::{Blob, FjallFrontier};
 use webloom_index::{Index, IndexConfig};
 use webloom_model::{Clock, Frontier, LinkCandidate, SystemClock};
 
 use crate::commit::Committer;
 use crate::contexts::ContextCache;
+use crate::control::CrawlControl;
 use crate::counters::Counters;
 use crate::cpu::CpuPool;
 use crate::crawl::CrawlError;
+use crate::sources::Sources;
 use crate::spec::CrawlSpec;
+use crate::spool::Spool;
 
 /// Where a crawl keeps everything, and where in it what is.
 #[derive(Debug, Clone)]
@@ -42,9 +48,19 @@ impl DataDir {
         self.0.join("frontier")
     }
 
+    /// Orders for a crawl that runs.
+    pub fn spool(&self) -> PathBuf {
+        self.0.join("inject")
+    }
+
     /// The specification the crawl was started with.
     pub fn spec(&self) -> PathBuf {
         self.0.join("crawl.toml")
+    }
+
+    /// How far the sources have come.
+    pub fn sources(&self) -> PathBuf {
+        self.0.join("sources.json")
     }
 
     /// True when there is an index to read.
@@ -55,16 +71,23 @@ impl DataDir {
 
 /// A crawl, wired and ready to run.
 pub struct Crawl {
-    pub(crate) spec: Arc<CrawlSpec>,
+    /// Holds the specification, which may change while the crawl runs.
+    pub(crate) control: CrawlControl,
     pub(crate) frontier: Arc<dyn Frontier>,
     pub(crate) fetcher: Fetcher,
+    robots: Arc<DurableRobots>,
     pub(crate) connections: Semaphore,
     pub(crate) cpu: CpuPool,
     pub(crate) committer: Committer,
     /// Nothing when contexts are not to be fetched.
     pub(crate) contexts: Option<Arc<ContextCache>>,
+    pub(crate) sources: Arc<Sources>,
     pub(crate) index: Arc<Index>,
     pub(crate) counters: Arc<Counters>,
+    /// What hosts said already.
+    pub(crate) novelty: Mutex<Novelty>,
+    /// Orders from other processes.
+    pub(crate) spool: Spool,
     /// Rung when a host may be asked again or a page was settled.
     pub(crate) host_freed: Notify,
 }
@@ -94,8 +117,9 @@ impl Crawl {
         if let Some(contexts) = &contexts {
             spec.transform.contexts = contexts.clone();
         }
-        let fetcher =
-            Fetcher::new(spec.fetch.clone(), resolver, Arc::new(DurableRobots(frontier.clone())), clock)?;
+        let robots = Arc::new(DurableRobots(frontier.clone()));
+        let fetcher = Fetcher::new(spec.fetch.clone(), resolver, robots.clone(), clock)?;
+        let sources = Arc::new(Sources::open(&data.sources(), &spec.sources)?);
         let seeds: Vec<_> = spec.seeds.iter().cloned().map(LinkCandidate::seed).collect();
         frontier.offer(&seeds)?;
         let committer = Committer::start(index.clone(), frontier.clone(), counters.clone(), &spec.work)
@@ -103,15 +127,40 @@ impl Crawl {
         Ok(Self {
             frontier,
             fetcher,
+            robots,
             connections: Semaphore::new(spec.work.connections),
             cpu: CpuPool::new(spec.work.workers).map_err(CrawlError::Thread)?,
             committer,
             contexts,
+            sources,
             index,
             counters,
+            novelty: Mutex::new(Novelty::new(NoveltyRules::default())),
+            spool: Spool::new(data.spool()),
             host_freed: Notify::new(),
-            spec: Arc::new(spec),
+            control: CrawlControl::new(spec, data.spec()),
         })
+    }
+
+    /// What is known of a host's robots.txt: `fine`, `none`, `unreachable`, or nothing.
+    pub fn robots_of(&self, host: &str) -> Option<&'static str> {
+        let kept = |scheme| self.robots.get(&format!("{scheme}://{host}"));
+        let record = RobotsRecord::from_bytes(&kept("https").or_else(|| kept("http"))?)?;
+        Some(match record.class {
+            RobotsClass::Found => "fine",
+            RobotsClass::Missing => "none",
+            RobotsClass::Unreachable => "unreachable",
+        })
+    }
+
+    /// What steers it.
+    pub fn control(&self) -> CrawlControl {
+        self.control.clone()
+    }
+
+    /// The specification as it is now.
+    pub(crate) fn spec(&self) -> Arc<CrawlSpec> {
+        self.control.spec()
     }
 
     /// The crawl's numbers, live.

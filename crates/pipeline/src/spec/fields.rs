@@ -24,6 +24,12 @@ const fn optional(key: &'static str, example: &'static str, doc: &'static str) -
 /// All fields, in the order of the documentation: top level first, then section by section.
 pub const FIELDS: &[Field] = &[
     field("seeds", "[]", "URLs to start from."),
+    field(
+        "sources",
+        "[]",
+        "Linked Data that does not come page by page: files of RDF of any length (\"dump\"), VoID descriptions (\"void\"), SPARQL\n\
+         endpoints (\"sparql\"), CKAN portals (\"ckan\"). Each is written [[sources]] with a kind and a url, or \"kind=url\".",
+    ),
     // Scope.
     field(
         "scope.within",
@@ -53,9 +59,25 @@ pub const FIELDS: &[Field] = &[
 ]"#,
         "Links whose path ends in one of these extensions are not followed: they hold no page.",
     ),
+    field(
+        "scope.traps",
+        "true",
+        "Leave out URLs that give themselves away as traps: paths that go in circles, dates of years far off.",
+    ),
     optional("scope.max_depth", "3", "Links followed from a seed. Without it, as many as there are."),
     optional("scope.max_pages", "1000", "Pages indexed in all. Without it, as many as there are."),
     optional("scope.max_pages_per_host", "500", "Pages indexed per host."),
+    // Budgets.
+    optional(
+        "budget.base",
+        "100",
+        "Pages of each pay-level domain, before those for being linked to. Without it, domains have no budget.",
+    ),
+    field(
+        "budget.per_linking_domain",
+        "50",
+        "Pages more for each other pay-level domain that links to it: what only links to itself is soon left alone.",
+    ),
     // Politeness.
     field(
         "politeness.delay",
@@ -66,6 +88,22 @@ pub const FIELDS: &[Field] = &[
         "politeness.domain_delay",
         "\"1s\"",
         "The same for all hosts of one pay-level domain together. Without it, equal to `delay`.",
+    ),
+    field(
+        "politeness.ip_delay",
+        "\"0s\"",
+        "The same for all hosts at one address together. Many sites share a server, and a server's patience.",
+    ),
+    field(
+        "politeness.slow_factor",
+        "2",
+        "A host rests at least so many times as long as its last answer took; 0 does not look at that. Nothing adapts when\n\
+         `delay` is zero.",
+    ),
+    field(
+        "politeness.slow_delay_max",
+        "\"1m\"",
+        "The longest pause that comes of slow answers, and of the doubling with each failure of a server.",
     ),
     field("politeness.crawl_delay_max", "\"30s\"", "A longer Crawl-delay in robots.txt is cut to this."),
     field("politeness.retry_after_max", "\"1h\"", "A longer Retry-After is cut to this."),
@@ -94,12 +132,42 @@ pub const FIELDS: &[Field] = &[
         "Where hosts are, instead of asking DNS: \"host=address\", \"*.suffix=address:port\", \"*=127.0.0.1:8080\".",
     ),
     field("fetch.ca_files", "[]", "PEM files with certificate authorities to trust beside the system's."),
+    field(
+        "fetch.prefer",
+        "\"data\"",
+        "What to ask for first where a server has both: \"data\" (RDF syntaxes, then HTML) or \"pages\" (HTML, then RDF).",
+    ),
+    field(
+        "fetch.headers",
+        "[]",
+        "Header fields for some hosts: \"host=Name: value\", \"*.suffix=Name: value\", \"*=Name: value\".",
+    ),
+    field(
+        "fetch.auth",
+        "[]",
+        "Names and passwords for some hosts: \"host=user:password\", or \"host=env:NAME\" to read user:password from the\n\
+         environment and keep it out of files.",
+    ),
+    optional(
+        "fetch.proxy",
+        "\"http://proxy.example:3128\"",
+        "A proxy for all requests: \"http://…\" or \"socks5://…\", with user:password@ if need be. It resolves the names, so only\n\
+         literal private addresses can be refused.",
+    ),
+    field(
+        "fetch.unwanted_types",
+        "[\"audio/*\", \"video/*\", \"font/*\"]",
+        "Bodies of these media types are not downloaded, whether the header says so or their first bytes do.",
+    ),
+    optional("fetch.bandwidth", "\"10 MiB\"", "Bytes of bodies per second, over all hosts."),
+    optional("fetch.host_bandwidth", "\"512 KiB\"", "Bytes of bodies per second from one host."),
     optional("fetch.accept_language", "\"en, de;q=0.8\"", "Sent as Accept-Language."),
     field("fetch.attempts_max", "4", "A URL whose fetch failed this often is given up."),
     field("fetch.redirects_max", "10", "Redirects in a row."),
     field("fetch.header_bytes_max", "\"64 KiB\"", "Response header."),
     field("fetch.wire_bytes_max", "\"16 MiB\"", "Body as it crosses the wire; what is longer is cut."),
     field("fetch.body_bytes_max", "\"16 MiB\"", "Body after decompression; what is longer is cut."),
+    field("fetch.spill_bytes", "\"4 MiB\"", "A longer body waits in a temporary file instead of in memory."),
     field("fetch.resolve_timeout", "\"10s\"", "DNS."),
     field("fetch.connect_timeout", "\"10s\"", "TCP."),
     field("fetch.tls_timeout", "\"10s\"", "TLS."),
@@ -134,6 +202,22 @@ SELECT ?link ?anchor WHERE { ?item a rss:item ; rss:link ?link OPTIONAL { ?item 
         "SPARQL queries over a page's graph; what they bind to ?link is followed. ?anchor, if bound, is kept as the\n\
          link's text, and ?page is the page itself.",
     ),
+    field(
+        "links.drop_parameters",
+        r#"[
+    "aspsessionid*", "cfid", "cftoken", "dclid", "fbclid", "gbraid", "gclid", "gclsrc", "igshid", "jsessionid", "mc_cid",
+    "mc_eid", "mkt_tok", "msclkid", "oscsid", "phpsessid", "sessid", "session_id", "sessionid", "srsltid", "twclid",
+    "utm_*", "wbraid", "yclid", "zenid",
+]"#,
+        "Links are followed without these parameters, which say who asks and not what for: sessions and campaigns. A star\n\
+         stands for any end.",
+    ),
+    field(
+        "links.from_stale_pages",
+        "false",
+        "Follow the links of pages that say nothing new, on hosts whose latest pages mostly say nothing new: calendars,\n\
+         sessions, mirrors.",
+    ),
     field("links.max_per_page", "5000", "Links taken from one page."),
     field(
         "links.sitemaps",
@@ -141,6 +225,15 @@ SELECT ?link ?anchor WHERE { ?item a rss:item ; rss:link ?link OPTIONAL { ?item 
         "Follow the sitemaps that robots.txt names. A sitemap is one link away from the page that robots.txt was read for.",
     ),
     field("links.max_per_sitemap", "50000", "Links taken from one sitemap."),
+    // Recrawl.
+    field(
+        "recrawl.policy",
+        "\"off\"",
+        "Whether pages are visited again: \"off\", \"fixed\" (every `interval`) or \"adaptive\" (as often as each page seems to\n\
+         change, between `interval` and `interval_max`). A crawl that visits again does not end by itself.",
+    ),
+    field("recrawl.interval", "\"1d\"", "Time between two visits; the shortest one when adaptive."),
+    field("recrawl.interval_max", "\"30d\"", "The longest time between two visits, when adaptive."),
     // Store.
     field(
         "store.links",
@@ -150,6 +243,16 @@ SELECT ?link ?anchor WHERE { ?item a rss:item ; rss:link ?link OPTIONAL { ?item 
     // Work.
     field("work.workers", "0", "Threads that read pages; 0 is one per core."),
     field("work.connections", "256", "Requests under way at once, over all hosts."),
+    field(
+        "work.hosts_in_memory",
+        "16384",
+        "Hosts that take turns; when there are more, the rest waits on disk.",
+    ),
+    field(
+        "work.url_filter_bytes",
+        "\"128 MiB\"",
+        "Memory for telling new URLs from known ones without asking the disk; 2 bytes for each URL are enough.",
+    ),
     field("work.commit_pages_max", "500", "Pages in one commit,"),
     field("work.commit_quads_max", "200000", "quads in one commit,"),
     field("work.commit_age_max", "\"300ms\"", "and how long a page waits for others to commit with."),

@@ -57,6 +57,27 @@ impl<'a> Reader<'a> {
         })
     }
 
+    pub(super) fn optional_bytes(&mut self, key: &str) -> Option<usize> {
+        self.optional(key, "a size such as \"64 KiB\" or \"16 MiB\", or a number of bytes", as_bytes)
+    }
+
+    /// A text that is understood by `parse`, or nothing.
+    pub(super) fn optional_parsed<T>(
+        &mut self,
+        key: &str,
+        parse: impl FnOnce(&str) -> Result<T, String>,
+    ) -> Option<T> {
+        let text = self.optional_text(key)?;
+        parse(&text).map_err(|message| self.report(key, message)).ok()
+    }
+
+    /// A list of anything, each understood by `read`.
+    pub(super) fn list<T>(&mut self, key: &str, read: impl Fn(&Value) -> Result<T, String>) -> Vec<T> {
+        let values = self.required(key, "a list: [ … ]", |value| value.as_array().cloned());
+        let items = values.iter().map(read);
+        items.filter_map(|item| item.map_err(|message| self.report(key, message)).ok()).collect()
+    }
+
     /// A list of texts, each understood by `parse`; the wrong ones are problems, the others are kept.
     pub(super) fn parsed_list<T>(
         &mut self,

@@ -1,0 +1,161 @@
+//! A CKAN portal: its catalogue, a page at a time, for the files of RDF it lists.
+//!
+//! In: the portal's URL and how many data sets were looked at. Out: dumps, endpoints and VoID descriptions as sources.
+//! Nothing but RDF is taken; tables and maps are no business of ours.
+
+use serde::Deserialize;
+use webloom_fetch::Wanted;
+use webloom_model::PageUrl;
+
+use super::kept::SourceState;
+use super::{SourceKind, SourceSpec, Step, Trouble, ask};
+use crate::wiring::Crawl;
+
+/// Data sets of one page of the catalogue.
+const PAGE_SIZE: u64 = 100;
+/// Bytes of one page.
+const BYTES_MAX: u64 = 64 << 20;
+/// Data sets looked at of one portal.
+const DATA_SETS_MAX: u64 = 1_000_000;
+
+#[derive(Debug, Deserialize)]
+struct Answer {
+    success: bool,
+    result: Option<Catalogue>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Catalogue {
+    #[serde(default)]
+    results: Vec<DataSet>,
+}
+
+#[derive(Debug, Deserialize)]
+struct DataSet {
+    #[serde(default)]
+    resources: Vec<Resource>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Resource {
+    url: Option<String>,
+    format: Option<String>,
+    mimetype: Option<String>,
+}
+
+/// Reads the next page of the catalogue.
+pub(super) async fn step(crawl: &Crawl, state: &SourceState) -> Result<Step, Trouble> {
+    let url = request(&state.url, state.offset)?;
+    let wanted = Wanted { accept: "application/json", bytes_max: BYTES_MAX, timeout: None };
+    let page = ask(crawl, url, &wanted).await?;
+    let answer: Answer = serde_json::from_slice(&page.body)
+        .map_err(|error| Trouble::Final(format!("its catalogue is not as CKAN's: {error}")))?;
+    let Answer { success: true, result: Some(catalogue) } = answer else {
+        return Err(Trouble::Final("its catalogue says that asking failed".to_owned()));
+    };
+    let count = catalogue.results.len() as u64;
+    let offset = state.offset + count;
+    let resources = catalogue.results.iter().flat_map(|data_set| &data_set.resources);
+    Ok(Step {
+        // A portal may give fewer than it was asked for, so only nothing is the end.
+        done: count == 0 || offset >= DATA_SETS_MAX,
+        offset,
+        sources: resources.filter_map(source).collect(),
+        ..Step::default()
+    })
+}
+
+/// The source that a resource is, if it is one.
+fn source(resource: &Resource) -> Option<SourceSpec> {
+    let url = PageUrl::parse(resource.url.as_deref()?.trim()).ok()?;
+    let kind = [&resource.format, &resource.mimetype].into_iter().flatten().find_map(|name| kind(name))?;
+    Some(SourceSpec { kind, url })
+}
+
+/// What portals call RDF.
+fn kind(format: &str) -> Option<SourceKind> {
+    let format = format.trim().to_ascii_lowercase();
+    // `gz:nt`, `ttl.gz` and the like say how it is packed too.
+    let mut parts = format.split([':', ' ', ',', ';']).map(|part| part.trim_matches('.'));
+    parts.find_map(|part| {
+        Some(match part.strip_suffix(".gz").or(part.strip_suffix(".zst")).unwrap_or(part) {
+            "rdf"
+            | "rdf/xml"
+            | "rdf-xml"
+            | "rdf+xml"
+            | "application/rdf+xml"
+            | "owl"
+            | "ttl"
+            | "turtle"
+            | "rdf/turtle"
+            | "rdf-turtle"
+            | "text/turtle"
+            | "application/x-turtle"
+            | "nt"
+            | "n-triples"
+            | "ntriples"
+            | "rdf-n3"
+            | "rdf/nt"
+            | "application/n-triples"
+            | "text/ntriples"
+            | "nq"
+            | "n-quads"
+            | "nquads"
+            | "application/n-quads"
+            | "application/x-nquads"
+            | "trig"
+            | "application/trig"
+            | "json-ld"
+            | "jsonld"
+            | "application/ld+json" => SourceKind::Dump,
+            "sparql" | "api/sparql" | "sparql-endpoint" => SourceKind::Sparql,
+            "void" | "meta/void" => SourceKind::Void,
+            _ => return None,
+        })
+    })
+}
+
+/// The URL of one page. The portal may be named by its front page or by its API.
+fn request(portal: &PageUrl, offset: u64) -> Result<PageUrl, Trouble> {
+    let path = portal.as_url().path();
+    let base = match path.find("/api/") {
+        Some(api) => &path[..api],
+        None => path.trim_end_matches('/'),
+    };
+    let reference = format!("{base}/api/3/action/package_search?rows={PAGE_SIZE}&start={offset}&sort=id+asc");
+    portal.join(&reference).map_err(|problem| Trouble::Final(problem.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn portals_are_named_in_many_ways() {
+        for (portal, base) in [
+            ("http://p.example", "http://p.example/api/3/action/package_search?"),
+            ("http://p.example/data/", "http://p.example/data/api/3/action/package_search?"),
+            ("http://p.example/api/3/action/package_list", "http://p.example/api/3/action/package_search?"),
+        ] {
+            let url = request(&PageUrl::parse(portal).unwrap(), 200).unwrap();
+            assert!(url.as_str().starts_with(base) && url.as_str().contains("start=200"), "{url}");
+        }
+    }
+
+    #[test]
+    fn formats_have_many_names() {
+        for (format, expected) in [
+            ("RDF", Some(SourceKind::Dump)),
+            ("application/rdf+xml", Some(SourceKind::Dump)),
+            ("gz:nt", Some(SourceKind::Dump)),
+            ("ttl.gz", Some(SourceKind::Dump)),
+            ("api/sparql", Some(SourceKind::Sparql)),
+            ("meta/void", Some(SourceKind::Void)),
+            ("CSV", None),
+            ("", None),
+            ("example/rdfa", None),
+        ] {
+            assert_eq!(kind(format), expected, "{format}");
+        }
+    }
+}
