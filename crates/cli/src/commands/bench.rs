@@ -1,23 +1,25 @@
 //! `webloom bench`: measurements anybody can repeat.
 
 mod bare;
+mod crawl;
+mod download;
 mod extract;
+mod frontier;
+mod links;
+mod serve;
+mod transform;
 
 use std::io::{BufRead, BufReader, Write};
-use std::path::PathBuf;
+use std::net::SocketAddr;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
-use webloom_pipeline::{DataDir, RawSpec};
 use webloom_testkit::{
     Fault, FaultRule, Faulty, GeneratedWeb, LogDetail, ServerOptions, Site, WebServer, WebShape,
 };
-
-use super::crawl::{Show, crawl};
-use crate::output::wrong_usage;
 
 /// Measure this machine.
 #[derive(Debug, Args)]
@@ -28,8 +30,11 @@ pub struct Bench {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    Crawl(BenchCrawl),
+    Crawl(crawl::BenchCrawl),
     Extract(extract::BenchExtract),
+    Serve(serve::BenchServe),
+    Frontier(frontier::BenchFrontier),
+    Transform(transform::BenchTransform),
     Web(BenchWeb),
 }
 
@@ -38,6 +43,9 @@ impl Bench {
         match self.what {
             What::Crawl(bench) => bench.run(),
             What::Extract(bench) => bench.run(),
+            What::Serve(bench) => bench.run(),
+            What::Frontier(bench) => bench.run(),
+            What::Transform(bench) => bench.run(),
             What::Web(bench) => bench.run(),
         }
     }
@@ -58,6 +66,9 @@ struct WebArguments {
     /// One host answers this slowly, in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 0)]
     slow_host: u64,
+    /// All pages by https.
+    #[arg(long)]
+    https: bool,
 }
 
 impl WebArguments {
@@ -66,6 +77,7 @@ impl WebArguments {
             seed: self.seed,
             hosts: self.hosts,
             pages: self.pages,
+            https: self.https,
             ..WebShape::default()
         })
     }
@@ -77,82 +89,6 @@ impl WebArguments {
         }
         let slow = FaultRule::host(&web.host_name(1), Fault::Slow(Duration::from_secs(self.slow_host)));
         Arc::new(Faulty::new(web).rule(slow))
-    }
-}
-
-/// Crawl a generated web, served by a process of its own, with the whole pipeline.
-#[derive(Debug, Args)]
-struct BenchCrawl {
-    #[command(flatten)]
-    web: WebArguments,
-    /// Where to keep the crawl; a temporary directory otherwise.
-    #[arg(long, value_name = "DIR")]
-    data: Option<PathBuf>,
-    /// Pause between two requests to one host.
-    #[arg(long, value_name = "DURATION", default_value = "0s")]
-    delay: String,
-    /// End after this many seconds, and report what was done by then.
-    #[arg(long, value_name = "SECONDS")]
-    seconds: Option<u64>,
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
-}
-
-impl BenchCrawl {
-    fn run(self) -> anyhow::Result<()> {
-        let server = ServerProcess::start(&self.web)?;
-        let web = self.web.web();
-        let data = match &self.data {
-            Some(data) if data.join("index").exists() => {
-                return Err(wrong_usage(format!("`{}` already holds a crawl", data.display())));
-            }
-            Some(data) => data.clone(),
-            None => std::env::temp_dir().join(format!("webloom-bench-{}", std::process::id())),
-        };
-        let mut raw = RawSpec::default();
-        raw.set("seeds", vec![web.seed_url()]);
-        raw.set("scope.within", "anywhere");
-        raw.set("politeness.delay", self.delay.as_str());
-        raw.set("politeness.crawl_delay_max", self.delay.as_str());
-        raw.set("fetch.allow_private", true);
-        raw.set("fetch.resolve", vec![server.resolve_rule.clone()]);
-        if let Some(seconds) = self.seconds {
-            // An interrupt of our own: the pages under way are finished, as for a person's.
-            let own = std::process::id().to_string();
-            std::thread::spawn(move || {
-                std::thread::sleep(Duration::from_secs(seconds));
-                let _ = Command::new("kill").args(["-INT", &own]).status();
-            });
-        }
-        let report = crawl(&DataDir::new(&data), raw.check()?, Show::for_stderr())?;
-        let usage = Usage::now();
-        let expected = web.expected();
-        if self.json {
-            let mut json = report.to_json();
-            json["peak_rss_bytes"] = usage.peak_rss_bytes.into();
-            json["cpu_seconds"] = usage.cpu_seconds.into();
-            json["expected_pages"] = expected.pages.into();
-            json["web"] = serde_json::json!({
-                "pages": self.web.pages, "hosts": self.web.hosts, "seed": self.web.seed, "slow_host": self.web.slow_host,
-            });
-            writeln!(std::io::stdout(), "{}", serde_json::to_string_pretty(&json)?)?;
-        } else {
-            let mut out = std::io::stdout().lock();
-            write!(out, "{}", report.to_text(&data))?;
-            writeln!(
-                out,
-                "peak resident memory {:.0} MiB, {:.1} CPU-seconds, {} of {} expected pages",
-                usage.peak_rss_bytes as f64 / f64::from(1 << 20),
-                usage.cpu_seconds,
-                report.summary.counts.indexed,
-                expected.pages,
-            )?;
-        }
-        if self.data.is_none() {
-            std::fs::remove_dir_all(&data).with_context(|| format!("cannot remove `{}`", data.display()))?;
-        }
-        Ok(())
     }
 }
 
@@ -170,6 +106,8 @@ impl BenchWeb {
         let server = WebServer::start_blocking(self.web.site(), options)?;
         let mut out = std::io::stdout();
         writeln!(out, "{}", server.resolve_rule())?;
+        // The certificate on one line, for whoever reads lines.
+        writeln!(out, "{}", server.ca_pem().unwrap_or_default().replace('\n', "|"))?;
         out.flush()?;
         eprintln!(
             "serving {} from {}; ends when standard input closes",
@@ -185,6 +123,10 @@ impl BenchWeb {
 struct ServerProcess {
     child: Child,
     resolve_rule: String,
+    /// Where it listens.
+    address: SocketAddr,
+    /// Who vouches for it.
+    ca_pem: String,
 }
 
 impl ServerProcess {
@@ -193,19 +135,27 @@ impl ServerProcess {
             .args(["bench", "web"])
             .args(["--pages", &web.pages.to_string(), "--hosts", &web.hosts.to_string()])
             .args(["--seed", &web.seed.to_string(), "--slow-host", &web.slow_host.to_string()])
+            .args(web.https.then_some("--https"))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
             .context("cannot start the web server")?;
-        let mut line = String::new();
+        let (mut line, mut ca_pem) = (String::new(), String::new());
         if let Some(stdout) = child.stdout.take() {
-            BufReader::new(stdout).read_line(&mut line)?;
+            let mut lines = BufReader::new(stdout);
+            lines.read_line(&mut line)?;
+            lines.read_line(&mut ca_pem)?;
         }
-        if line.is_empty() {
+        let Some(address) = line.trim().split_once('=').and_then(|(_, address)| address.parse().ok()) else {
             bail!("the web server did not start");
-        }
-        Ok(Self { child, resolve_rule: line.trim().to_owned() })
+        };
+        Ok(Self {
+            child,
+            resolve_rule: line.trim().to_owned(),
+            address,
+            ca_pem: ca_pem.trim().replace('|', "\n"),
+        })
     }
 }
 

@@ -9,12 +9,14 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
 use webloom_model::{Frontier, FrontierCounts};
 use webloom_pipeline::crawl::CrawlEnd;
 use webloom_pipeline::spec::default_toml;
 use webloom_pipeline::{Counters, Crawl, CrawlSpec, CrawlSummary, DataDir, Phase, RawSpec, Stop};
+use webloom_server::{Example, LiveCrawl, ServerConfig};
 
+use super::serve::{self, ListenArguments};
 use crate::output::{bytes, with_commas, wrong_usage};
 
 /// Crawl from seeds, or resume what the data directory already holds.
@@ -28,11 +30,15 @@ Examples:
   webloom crawl https://example.org/ --within anywhere --max-depth 2 --contact https://me.example/crawler
   webloom crawl --spec museums.toml --data museums       everything in a file; see --print-spec
   webloom crawl --data museums                           resume
+  webloom crawl --source sparql=https://example.org/sparql --source void=https://example.org/
   webloom crawl http://localhost:8000/ --allow-private --delay 0s --set politeness.obey_robots=false")]
 pub struct CrawlCommand {
     /// URLs to start from.
     #[arg(value_name = "SEED")]
     seeds: Vec<String>,
+    /// Linked Data that does not come page by page: dump=URL, void=URL, sparql=URL or ckan=URL.
+    #[arg(long, value_name = "KIND=URL")]
+    source: Vec<String>,
     /// A crawl specification (TOML). Flags override it.
     #[arg(long, value_name = "FILE")]
     spec: Option<PathBuf>,
@@ -81,6 +87,11 @@ pub struct CrawlCommand {
     /// Show nothing while crawling.
     #[arg(short, long)]
     quiet: bool,
+    /// Serve the web interface, SPARQL, search and control while the crawl runs; see `webloom serve --help`.
+    #[arg(long)]
+    serve: bool,
+    #[command(flatten)]
+    listen: ListenArguments,
 }
 
 impl CrawlCommand {
@@ -91,13 +102,14 @@ impl CrawlCommand {
         }
         let data = DataDir::new(&self.data);
         let spec = self.specification(&data)?;
-        if spec.seeds.is_empty() {
+        if spec.seeds.is_empty() && spec.sources.is_empty() {
             return Err(wrong_usage(
                 "nowhere to start: name a seed (`webloom crawl https://example.org/`), a --spec, or the --data directory of a crawl to resume",
             ));
         }
         let show = if self.quiet { Show::Nothing } else { Show::for_stderr() };
-        let report = crawl(&data, spec, show)?;
+        let serve = if self.serve { Some(Serving::new(self.listen.config()?)) } else { None };
+        let report = crawl_and_serve(&data, spec, show, serve)?;
         if self.json {
             let text = serde_json::to_string_pretty(&report.to_json())?;
             writeln!(std::io::stdout(), "{text}")?;
@@ -124,8 +136,13 @@ impl CrawlCommand {
         if resumes {
             // Further seeds of a crawl join the first: its scope must not lose them.
             raw.extend("seeds", &self.seeds);
-        } else if !self.seeds.is_empty() {
-            raw.set("seeds", self.seeds.clone());
+            raw.extend("sources", &self.source);
+        } else {
+            for (key, values) in [("seeds", &self.seeds), ("sources", &self.source)] {
+                if !values.is_empty() {
+                    raw.set(key, values.clone());
+                }
+            }
         }
         self.lay_flags_over(&mut raw)?;
         raw.check().map_err(|problems| {
@@ -191,44 +208,106 @@ impl Show {
     }
 }
 
+/// What is done with the report of a crawl that has ended.
+pub type AtEnd = Box<dyn FnOnce(&CrawlReport) -> anyhow::Result<()>>;
+
+/// How a crawl is served while it runs.
+pub struct Serving {
+    config: ServerConfig,
+    /// Queries that the interface offers.
+    pub examples: Vec<Example>,
+    /// Whether to go on serving once the crawl has ended.
+    pub stay: bool,
+    /// Done once the crawl has ended and before serving goes on.
+    pub at_end: Option<AtEnd>,
+}
+
+impl Serving {
+    /// Serves as long as the crawl runs.
+    pub fn new(config: ServerConfig) -> Self {
+        Self { config, examples: Vec::new(), stay: false, at_end: None }
+    }
+}
+
 /// Runs a crawl to its end, or until interrupted.
 pub fn crawl(data: &DataDir, spec: CrawlSpec, show: Show) -> anyhow::Result<CrawlReport> {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .context("cannot start the runtime")?;
+    crawl_and_serve(data, spec, show, None)
+}
+
+/// The same, and serves it meanwhile.
+pub fn crawl_and_serve(
+    data: &DataDir,
+    spec: CrawlSpec,
+    show: Show,
+    serving: Option<Serving>,
+) -> anyhow::Result<CrawlReport> {
+    let runtime = serve::runtime()?;
     let written = spec.written();
     let crawl = Arc::new(Crawl::open(data, spec)?);
     std::fs::write(data.spec(), written)
         .with_context(|| format!("cannot write `{}`", data.spec().display()))?;
-    let counters = crawl.counters();
-    let frontier = crawl.frontier();
-    let summary = runtime.block_on(async {
-        let (stop_sender, stop) = watch::channel(Stop::No);
-        tokio::spawn(async move {
-            let mut asked = Stop::No;
-            while tokio::signal::ctrl_c().await.is_ok() {
-                asked = if asked == Stop::No { Stop::Gracefully } else { Stop::Now };
-                eprintln!(
-                    "{}",
-                    match asked {
-                        Stop::Gracefully =>
-                            "\nfinishing the pages under way; interrupt again to stop at once",
-                        _ => "\nstopping at once; the same command resumes",
-                    }
-                );
-                let _ = stop_sender.send(asked);
-            }
-        });
-        let shown = tokio::spawn(watch_progress(show, counters.clone(), frontier.clone()));
-        let summary = crawl.clone().run(stop).await;
-        shown.abort();
-        let _ = shown.await;
-        summary
-    })?;
+    let report = runtime.block_on(run(data, crawl, show, serving))?;
     // A request that hangs must not hold the process once its page is settled or dropped.
     runtime.shutdown_timeout(Duration::from_millis(200));
-    Ok(CrawlReport { summary, counters })
+    Ok(report)
+}
+
+async fn run(
+    data: &DataDir,
+    crawl: Arc<Crawl>,
+    show: Show,
+    serving: Option<Serving>,
+) -> anyhow::Result<CrawlReport> {
+    let counters = crawl.counters();
+    let frontier = crawl.frontier();
+    let live = Arc::new(LiveCrawl::new(crawl));
+    let (end_server, server_ends) = oneshot::channel::<()>();
+    let mut served = None;
+    let mut stay = false;
+    let mut at_end = None;
+    if let Some(serving) = serving {
+        let registry = serve::registry_of(data.path())?;
+        registry.default_slot().map_err(|error| anyhow::anyhow!(error.message))?.adopt(live.clone());
+        let server = serve::bind(serving.config, registry, serving.examples).await?;
+        served = Some(tokio::spawn(server.run(async move {
+            let _ = server_ends.await;
+        })));
+        stay = serving.stay;
+        at_end = serving.at_end;
+    }
+    let (stop_sender, stop) = watch::channel(Stop::No);
+    let signals = tokio::spawn(async move {
+        let mut asked = Stop::No;
+        while tokio::signal::ctrl_c().await.is_ok() {
+            asked = if asked == Stop::No { Stop::Gracefully } else { Stop::Now };
+            eprintln!(
+                "{}",
+                match asked {
+                    Stop::Gracefully => "\nfinishing the pages under way; interrupt again to stop at once",
+                    _ => "\nstopping at once; the same command resumes",
+                }
+            );
+            let _ = stop_sender.send(asked);
+        }
+    });
+    let shown = tokio::spawn(watch_progress(show, counters.clone(), frontier.clone()));
+    let summary = live.run(stop).await;
+    shown.abort();
+    let _ = shown.await;
+    let report = CrawlReport { summary: summary?, counters };
+    if let Some(at_end) = at_end {
+        at_end(&report)?;
+    }
+    if stay && report.summary.end != CrawlEnd::Stopped {
+        signals.abort();
+        eprintln!("the crawl has ended; interrupt (Ctrl-C) to end the server too");
+        serve::interrupted().await;
+    }
+    let _ = end_server.send(());
+    if let Some(served) = served {
+        let _ = served.await;
+    }
+    Ok(report)
 }
 
 /// Shows how the crawl goes until the task is aborted.

@@ -8,10 +8,12 @@ use anyhow::Context;
 use clap::Args;
 use webloom_index::{IndexReader, QueryOptions};
 use webloom_pipeline::{DataDir, RawSpec};
+use webloom_server::Example;
 use webloom_testkit::{WebServer, demo};
 
-use super::crawl::{Show, crawl};
+use super::crawl::{CrawlReport, Serving, Show, crawl, crawl_and_serve};
 use super::query::print_table;
+use super::serve::ListenArguments;
 use crate::output::wrong_usage;
 
 /// Serve a small web on this machine, crawl it, and show what was learned. Nothing leaves the machine.
@@ -20,9 +22,11 @@ pub struct Demo {
     /// Directory for the demo's data; made anew each time.
     #[arg(long, value_name = "DIR", default_value = "webloom-demo")]
     data: PathBuf,
-    /// End after the answers instead of serving them. (There is nothing to serve with yet; the flag is for scripts.)
+    /// End after the answers instead of serving them.
     #[arg(long)]
     no_serve: bool,
+    #[command(flatten)]
+    listen: ListenArguments,
 }
 
 /// Marks a directory as the demo's own, so that only such a one is ever emptied.
@@ -52,33 +56,19 @@ impl Demo {
             hosts.into_iter().collect::<Vec<_>>().join(", ")
         );
         eprintln!("Crawling it, politely, from {} …\n", spec.seeds[0]);
-        let report = crawl(&data, spec, Show::for_stderr())?;
-        eprint!("{}", report.to_text(data.path()));
-
-        let snapshot = IndexReader::open(&data.index())?.snapshot()?;
-        let stats = snapshot.stats()?;
-        let mut out = std::io::stdout().lock();
-        writeln!(
-            out,
-            "\n{} pages became {} quads over {} terms.",
-            report.summary.counts.indexed, stats.quads, stats.terms
-        )?;
-        for query in demo::demo_queries() {
-            writeln!(out, "\n{}\n", query.title)?;
-            for line in query.sparql.trim().lines() {
-                writeln!(out, "    {line}")?;
-            }
-            writeln!(out)?;
-            print_table(snapshot.query(query.sparql, &QueryOptions::default())?, &mut out)?;
+        if self.no_serve {
+            let report = crawl(&data, spec, Show::for_stderr())?;
+            return show_answers(&data, &report);
         }
-        writeln!(out, "\nThe data is in {0}. Go on with:", self.data.display())?;
-        writeln!(out, "    webloom search --data {} harbour", self.data.display())?;
-        writeln!(
-            out,
-            "    webloom query --data {} 'SELECT ?type (COUNT(*) AS ?n) {{ ?x a ?type }} GROUP BY ?type ORDER BY DESC(?n)'",
-            self.data.display()
-        )?;
-        writeln!(out, "    webloom dump --data {} | less", self.data.display())?;
+        let mut serving = Serving::new(self.listen.config()?);
+        serving.stay = true;
+        serving.examples = demo::demo_queries()
+            .iter()
+            .map(|query| Example { title: query.title.to_owned(), query: query.sparql.trim().to_owned() })
+            .collect();
+        let shown = data.clone();
+        serving.at_end = Some(Box::new(move |report| show_answers(&shown, report)));
+        crawl_and_serve(&data, spec, Show::for_stderr(), Some(serving))?;
         Ok(())
     }
 
@@ -104,4 +94,34 @@ impl Demo {
         std::fs::write(mark, "Made by `webloom demo`, which empties this directory when it runs again.\n")?;
         Ok(())
     }
+}
+
+/// Asks the demo's questions and prints what comes of them.
+fn show_answers(data: &DataDir, report: &CrawlReport) -> anyhow::Result<()> {
+    eprint!("{}", report.to_text(data.path()));
+    let snapshot = IndexReader::open(&data.index())?.snapshot()?;
+    let stats = snapshot.stats()?;
+    let mut out = std::io::stdout().lock();
+    writeln!(
+        out,
+        "\n{} pages became {} quads over {} terms.",
+        report.summary.counts.indexed, stats.quads, stats.terms
+    )?;
+    for query in demo::demo_queries() {
+        writeln!(out, "\n{}\n", query.title)?;
+        for line in query.sparql.trim().lines() {
+            writeln!(out, "    {line}")?;
+        }
+        writeln!(out)?;
+        print_table(snapshot.query(query.sparql, &QueryOptions::default())?, &mut out)?;
+    }
+    let place = data.path().display();
+    writeln!(out, "\nThe data is in {place}. Go on with:")?;
+    writeln!(out, "    webloom search --data {place} harbour")?;
+    writeln!(
+        out,
+        "    webloom query --data {place} 'SELECT ?type (COUNT(*) AS ?n) {{ ?x a ?type }} GROUP BY ?type ORDER BY DESC(?n)'"
+    )?;
+    writeln!(out, "    webloom dump --data {place} | less")?;
+    Ok(())
 }

@@ -42,7 +42,7 @@ pub struct Extract {
     /// The Content-Type it was served with.
     #[arg(long, value_name = "MIME")]
     content_type: Option<String>,
-    /// Only these syntaxes: html, rdfa, microdata, jsonld, microformats, meta, feed, rdf, file.
+    /// Only these syntaxes: html, rdfa, microdata, jsonld, microformats, meta, feed, rdf, file, grddl.
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     only: Vec<String>,
     /// How to print.
@@ -202,7 +202,9 @@ impl Extract {
             FetchOutcome::Fetched(page) => Ok(*page),
             FetchOutcome::NotFetched(reason) => bail!("<{}>: {reason}", followed.url),
             FetchOutcome::Failed(error) => bail!("<{}>: {error}", followed.url),
-            FetchOutcome::Redirected(_) | FetchOutcome::RobotsFirst => bail!("<{}>: no page", followed.url),
+            FetchOutcome::Redirected(_) | FetchOutcome::Unchanged(_) | FetchOutcome::RobotsFirst => {
+                bail!("<{}>: no page", followed.url)
+            }
         }
     }
 
@@ -396,5 +398,10 @@ impl ContextSource for MappedContexts {
     fn vocabulary(&self, iri: &str) -> Option<Arc<str>> {
         self.file(iri, &["", ".ttl", ".rdf", ".owl", ".nt", ".html", ".xhtml"])
             .or_else(|| self.others.vocabulary(iri))
+    }
+
+    fn document(&self, iri: &str) -> Option<Arc<str>> {
+        self.file(iri, &["", ".xsl", ".xslt", ".rdf", ".xhtml", ".html", ".xml", ".ttl"])
+            .or_else(|| self.others.document(iri))
     }
 }

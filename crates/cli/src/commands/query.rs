@@ -11,10 +11,11 @@ use oxrdf::{NamedNode, Quad, Term, Variable};
 use oxrdfio::{JsonLdProfileSet, RdfFormat, RdfParser, RdfSerializer};
 use sparesults::{QueryResultsFormat, QueryResultsSerializer};
 use webloom_index::{
-    DefaultGraph, Index, IndexConfig, IndexError, QueryOptions, QueryResults, UpdateOptions,
+    DefaultGraph, Index, IndexConfig, IndexError, QueryOptions, QueryResults, Rules, Snapshot, UpdateOptions,
 };
 use webloom_pipeline::DataDir;
 
+use crate::commands::materialize::{EntailArguments, tell_set_aside};
 use crate::output::{DataArgument, one_line, with_commas, wrong_usage};
 
 /// Ask the graph in SPARQL, or change it.
@@ -65,6 +66,14 @@ pub struct Query {
     /// Give up when there are more results than this.
     #[arg(long, value_name = "N")]
     max_rows: Option<u64>,
+    /// Also ask what follows by these rules: rdfs, sameas, owl (which includes both), separated by commas.
+    #[arg(long, value_name = "RULES", conflicts_with = "update")]
+    entail: Option<Rules>,
+    /// Take what `webloom materialize` kept for the rules, instead of inferring again.
+    #[arg(long, requires = "entail")]
+    materialized: bool,
+    #[command(flatten)]
+    inference: EntailArguments,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -127,7 +136,7 @@ impl Query {
             return self.update(&text, options);
         }
         let mut out = BufWriter::new(std::io::stdout().lock());
-        let snapshot = self.data.snapshot()?;
+        let snapshot = self.view()?;
         if self.explain {
             let explanation = snapshot.explain(&text, &options)?;
             if self.results == Results::Json {
@@ -140,6 +149,24 @@ impl Query {
         }
         let results = snapshot.query(&text, &options).map_err(|error| self.suggest_update(&text, error))?;
         print_results(results, self.results, self.format, &mut out)
+    }
+
+    /// The index as it is now, with what follows from it if that was asked for.
+    fn view(&self) -> anyhow::Result<Snapshot> {
+        let snapshot = self.data.snapshot()?;
+        let Some(rules) = self.entail else {
+            return Ok(snapshot);
+        };
+        if self.materialized {
+            return snapshot.with_materialized(rules).ok_or_else(|| {
+                wrong_usage(format!("nothing is kept for {rules}; run `webloom materialize --rules {rules}`"))
+            });
+        }
+        let mut entailment = self.inference.entailment(rules);
+        entailment.time_limit = Some(Duration::from_secs(self.timeout));
+        let inferred = snapshot.inferred(&entailment)?;
+        tell_set_aside(&inferred);
+        Ok(snapshot.with_inferred(&inferred)?)
     }
 
     fn update(&self, text: &str, query: QueryOptions) -> anyhow::Result<()> {

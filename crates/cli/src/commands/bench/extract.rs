@@ -156,7 +156,7 @@ fn read(page: &FetchedPage, config: &TransformConfig) -> usize {
 }
 
 /// Seconds this thread has been on a processor.
-fn thread_seconds() -> anyhow::Result<f64> {
+pub(super) fn thread_seconds() -> anyhow::Result<f64> {
     let text =
         std::fs::read_to_string("/proc/thread-self/schedstat").context("the kernel's books are needed")?;
     let nanoseconds: f64 = text.split_whitespace().next().unwrap_or_default().parse()?;

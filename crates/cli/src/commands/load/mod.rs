@@ -4,6 +4,7 @@
 //! one that fits in memory is imported once it is known to have no errors, a larger one goes into an import that nobody sees
 //! before its end.
 
+mod lines;
 mod read;
 
 use std::fs;
@@ -14,11 +15,11 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
-use oxrdf::{GraphName, NamedNode, Quad};
+use oxrdf::{GraphName, NamedNode};
 use webloom_index::{Import, Index, IndexConfig};
 use webloom_pipeline::DataDir;
 
-use self::read::{Lot, Source, format_of, read};
+use self::read::{Lot, Quads, Source, format_of, read};
 use crate::output::{DataArgument, with_commas, wrong_usage};
 
 /// Files of up to this many quads are gathered in memory first, so that many small ones can share a commit.
@@ -167,7 +168,8 @@ struct SharedImport<'a> {
 
 impl<'a> Loader<'a> {
     fn load(&mut self, source: &Source) -> anyhow::Result<()> {
-        let mut gathered: Vec<Quad> = Vec::new();
+        let mut gathered: Vec<Quads> = Vec::new();
+        let mut gathered_quads = 0;
         let mut own: Option<Import<'a>> = None;
         let (mut quads, mut skipped) = (0, 0);
         let done = read(source, &self.progress.bytes, |lot: Lot| {
@@ -182,14 +184,15 @@ impl<'a> Loader<'a> {
             }
             quads += lot.quads.len() as u64;
             self.progress.add(lot.quads.len() as u64);
-            gathered.extend(lot.quads);
-            if own.is_none() && gathered.len() > SMALL_FILE_QUADS {
+            gathered_quads += lot.quads.len();
+            gathered.push(lot.quads);
+            if own.is_none() && gathered_quads > SMALL_FILE_QUADS {
                 self.commit_shared()?;
                 own = Some(self.index.begin_import()?);
             }
             if let Some(import) = &mut own {
-                for quad in gathered.drain(..) {
-                    import.add(quad)?;
+                for quads in gathered.drain(..) {
+                    quads.add_to(import, &source.graph)?;
                 }
             }
             Ok(())
@@ -216,10 +219,10 @@ impl<'a> Loader<'a> {
                 lines: Vec::new(),
             }),
         };
-        shared.quads += gathered.len();
+        shared.quads += gathered_quads;
         shared.lines.push(line);
-        for quad in gathered {
-            shared.import.add(quad)?;
+        for quads in gathered {
+            quads.add_to(&mut shared.import, &source.graph)?;
         }
         if shared.quads >= COMMIT_QUADS || shared.begun.elapsed() >= COMMIT_AGE {
             self.commit_shared()?;

@@ -14,14 +14,17 @@ use std::thread;
 use anyhow::Context;
 use oxrdf::{BlankNode, GraphName, NamedOrBlankNode, Quad, Term};
 use oxrdfio::{JsonLdProfileSet, RdfFormat, RdfParseError, RdfParser, RdfSyntaxError};
+use webloom_index::{Import, IndexError};
 use webloom_model::BlankScope;
 
+use super::lines::LineLot;
+
 /// Bytes of lines that are parsed together.
-const CHUNK_BYTES: usize = 1 << 20;
+const CHUNK_BYTES: usize = 4 << 20;
 /// Longest line that is read.
 const LINE_BYTES_MAX: usize = 256 << 20;
 /// Quads of a lot, in formats that are not cut at lines.
-const LOT_QUADS: usize = 8192;
+const LOT_QUADS: usize = 16_384;
 /// Lots that wait for the caller, per thread.
 const LOTS_WAITING: usize = 2;
 /// A parser that finds nothing but errors for so long is not going to recover.
@@ -41,9 +44,39 @@ pub(super) struct Source {
 /// Some of what a file holds.
 #[derive(Debug, Default)]
 pub(super) struct Lot {
-    pub(super) quads: Vec<Quad>,
+    pub(super) quads: Quads,
     /// What could not be read, each with its place.
     pub(super) problems: Vec<String>,
+}
+
+/// Quads as they were read.
+#[derive(Debug)]
+pub(super) enum Quads {
+    Parsed(Vec<Quad>),
+    Lines(LineLot),
+}
+
+impl Default for Quads {
+    fn default() -> Self {
+        Self::Parsed(Vec::new())
+    }
+}
+
+impl Quads {
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Self::Parsed(quads) => quads.len(),
+            Self::Lines(lot) => lot.len(),
+        }
+    }
+
+    /// Adds them to an import; those that name no graph go to `graph`.
+    pub(super) fn add_to(&self, import: &mut Import<'_>, graph: &GraphName) -> Result<(), IndexError> {
+        match self {
+            Self::Parsed(quads) => import.add_all(quads.iter().map(Quad::as_ref)),
+            Self::Lines(lot) => import.add_all(lot.quads(graph.as_ref())),
+        }
+    }
 }
 
 /// The format that a file's name says.
@@ -147,7 +180,7 @@ fn cut_lines(mut plain: Box<dyn Read + Send + '_>, parsers: &[SyncSender<io::Res
                 Ok(0) => break (Ok(bytes), true),
                 Ok(_) => {}
             }
-            if let Some(end) = bytes[before..].iter().rposition(|byte| *byte == b'\n') {
+            if let Some(end) = memchr::memrchr(b'\n', &bytes[before..]) {
                 rest = bytes.split_off(before + end + 1);
                 break (Ok(bytes), false);
             }
@@ -158,7 +191,7 @@ fn cut_lines(mut plain: Box<dyn Read + Send + '_>, parsers: &[SyncSender<io::Res
         };
         let chunk = chunk.map(|bytes| Chunk { bytes, lines_before });
         if let Ok(chunk) = &chunk {
-            lines_before += chunk.bytes.iter().filter(|byte| **byte == b'\n').count() as u64;
+            lines_before += memchr::memchr_iter(b'\n', &chunk.bytes).count() as u64;
         }
         if parsers[parser].send(chunk).is_err() || is_last {
             return;
@@ -174,16 +207,9 @@ fn parse_chunks(
 ) {
     for chunk in chunks {
         let lot = chunk.map(|chunk| {
-            let mut lot = Lot::default();
-            for quad in RdfParser::from_format(source.format).for_slice(&chunk.bytes) {
-                match quad {
-                    Ok(quad) => {
-                        lot.quads.push(placed(quad, &source.graph, &mut |node| scope.named(node.as_str())));
-                    }
-                    Err(error) => lot.problems.push(problem(&error, chunk.lines_before)),
-                }
-            }
-            lot
+            let mut problems = Vec::new();
+            let lines = LineLot::read(chunk.bytes, chunk.lines_before, source, scope, &mut problems);
+            Lot { quads: Quads::Lines(lines), problems }
         });
         if lots.send(lot).is_err() {
             return;
@@ -205,30 +231,34 @@ fn read_stream(
     thread::scope(|threads| {
         let (sender, receiver) = sync_channel::<io::Result<Lot>>(LOTS_WAITING * 2);
         threads.spawn(move || {
-            let mut lot = Lot::default();
+            let (mut quads, mut problems) = (Vec::new(), Vec::new());
             let mut errors_in_a_row = 0;
             for quad in parser.for_reader(plain) {
                 match quad {
                     Ok(quad) => {
                         errors_in_a_row = 0;
-                        lot.quads.push(placed(quad, &source.graph, &mut |node| scope.rename(node)));
+                        quads.push(placed(quad, &source.graph, &mut |node| scope.rename(node)));
                     }
                     Err(RdfParseError::Io(error)) => {
+                        let lot = Lot { quads: Quads::Parsed(quads), problems };
                         let _ = sender.send(Ok(lot)).and_then(|()| sender.send(Err(error)));
                         return;
                     }
                     Err(RdfParseError::Syntax(error)) => {
-                        lot.problems.push(problem(&error, 0));
+                        problems.push(problem(&error, 0));
                         errors_in_a_row += 1;
                     }
                 }
                 let is_lost = errors_in_a_row >= ERRORS_IN_A_ROW_MAX;
-                let is_full = lot.quads.len() >= LOT_QUADS || !lot.problems.is_empty();
-                if is_full && (sender.send(Ok(std::mem::take(&mut lot))).is_err() || is_lost) {
-                    return;
+                if quads.len() >= LOT_QUADS || !problems.is_empty() {
+                    let quads = Quads::Parsed(std::mem::take(&mut quads));
+                    let problems = std::mem::take(&mut problems);
+                    if sender.send(Ok(Lot { quads, problems })).is_err() || is_lost {
+                        return;
+                    }
                 }
             }
-            let _ = sender.send(Ok(lot));
+            let _ = sender.send(Ok(Lot { quads: Quads::Parsed(quads), problems }));
         });
         for lot in receiver {
             take(lot.with_context(|| format!("cannot read `{}`", source.path.display()))?)?;
@@ -238,7 +268,7 @@ fn read_stream(
 }
 
 /// What is wrong, and in which line.
-fn problem(error: &RdfSyntaxError, lines_before: u64) -> String {
+pub(super) fn problem(error: &RdfSyntaxError, lines_before: u64) -> String {
     let text = error.to_string();
     match error.location() {
         Some(location) => {
@@ -251,7 +281,11 @@ fn problem(error: &RdfSyntaxError, lines_before: u64) -> String {
 }
 
 /// The quad with its blank nodes renamed, and in the graph it goes to.
-fn placed(mut quad: Quad, graph: &GraphName, rename: &mut dyn FnMut(&BlankNode) -> BlankNode) -> Quad {
+pub(super) fn placed(
+    mut quad: Quad,
+    graph: &GraphName,
+    rename: &mut dyn FnMut(&BlankNode) -> BlankNode,
+) -> Quad {
     if let NamedOrBlankNode::BlankNode(node) = &quad.subject {
         quad.subject = rename(node).into();
     }
@@ -284,7 +318,12 @@ mod tests {
         let progress = AtomicU64::new(0);
         let (mut quads, mut problems) = (Vec::new(), Vec::new());
         read(&source, &progress, |lot| {
-            quads.extend(lot.quads);
+            match lot.quads {
+                Quads::Parsed(parsed) => quads.extend(parsed),
+                Quads::Lines(lines) => {
+                    quads.extend(lines.quads(source.graph.as_ref()).map(oxrdf::QuadRef::into_owned));
+                }
+            }
             problems.extend(lot.problems);
             Ok(())
         })
@@ -296,20 +335,20 @@ mod tests {
     #[test]
     fn lines_of_many_chunks_come_in_order() {
         let mut text = String::new();
-        for number in 0..60_000 {
+        for number in 0..200_000 {
             text.push_str(&format!("<http://a.example/s> <http://a.example/p> \"{number}\" .\n"));
-            if number % 10_000 == 9_999 {
+            if number % 50_000 == 49_999 {
                 text.push_str("this is wrong .\n");
             }
         }
         assert!(text.len() > 2 * CHUNK_BYTES);
         let (quads, problems) = lots("many.nt", text.as_bytes());
-        assert_eq!(quads.len(), 60_000);
+        assert_eq!(quads.len(), 200_000);
         for (number, quad) in quads.iter().enumerate() {
             assert_eq!(quad.object.to_string(), format!("\"{number}\""));
         }
-        assert_eq!(problems.len(), 6);
-        assert!(problems[1].starts_with("line 20002: "), "{}", problems[1]);
+        assert_eq!(problems.len(), 4);
+        assert!(problems[1].starts_with("line 100002: "), "{}", problems[1]);
     }
 
     #[test]

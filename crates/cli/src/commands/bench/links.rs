@@ -1,0 +1,117 @@
+//! A crawl without transforms and index: fetch, plain links, seen-check, politeness. What is between a download and the product.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use tokio::sync::{Notify, mpsc};
+use tokio::task::JoinSet;
+use webloom_detect::detect;
+use webloom_extract::extract_links;
+use webloom_fetch::{Fetcher, MemoryRobotsStore, SystemResolver};
+use webloom_frontier::FjallFrontier;
+use webloom_model::{
+    FetchOutcome, Frontier, Lease, LeaseAnswer, LinkCandidate, Settlement, SettlementKind, SystemClock,
+};
+use webloom_pipeline::CrawlSpec;
+use webloom_transform::{Syntax, transform};
+
+/// Settlements of one write.
+const BATCH_MAX: usize = 500;
+
+struct Parts {
+    spec: CrawlSpec,
+    frontier: FjallFrontier,
+    fetcher: Fetcher,
+    freed: Notify,
+    pages: AtomicU64,
+}
+
+/// Crawls to the end; answers how many pages there were.
+pub(super) async fn crawl(mut spec: CrawlSpec, folder: &Path) -> anyhow::Result<u64> {
+    spec.transform.only = Some([Syntax::Html].into());
+    let clock = Arc::new(SystemClock);
+    let frontier = FjallFrontier::open(folder, spec.frontier.clone(), clock.clone())?;
+    let seeds: Vec<LinkCandidate> = spec.seeds.iter().cloned().map(LinkCandidate::seed).collect();
+    frontier.offer(&seeds)?;
+    let resolver = Arc::new(SystemResolver::new()?);
+    let fetcher = Fetcher::new(spec.fetch.clone(), resolver, Arc::new(MemoryRobotsStore::default()), clock)?;
+    let in_flight_max = spec.work.connections * 4;
+    let parts = Arc::new(Parts { spec, frontier, fetcher, freed: Notify::new(), pages: AtomicU64::new(0) });
+    let (settled, settlements) = mpsc::channel(BATCH_MAX * 2);
+    let settler = tokio::task::spawn_blocking({
+        let parts = parts.clone();
+        move || settle_all(&parts, settlements)
+    });
+    let mut tasks = JoinSet::new();
+    loop {
+        while tasks.try_join_next().is_some() {}
+        let room = in_flight_max.saturating_sub(tasks.len()).min(128);
+        let answer = match room {
+            0 => LeaseAnswer::Busy,
+            _ => tokio::task::block_in_place(|| parts.frontier.lease(room))?,
+        };
+        let until = match answer {
+            LeaseAnswer::Leased(leases) => {
+                for lease in leases {
+                    let (parts, settled) = (parts.clone(), settled.clone());
+                    tasks.spawn(async move {
+                        let settlement = page(&parts, lease).await;
+                        // The settler ends after all of us.
+                        let _ = settled.send(settlement).await;
+                    });
+                }
+                continue;
+            }
+            LeaseAnswer::Finished { .. } => break,
+            LeaseAnswer::Busy => Instant::now() + Duration::from_millis(100),
+            LeaseAnswer::Wait(at) => at.min(Instant::now() + Duration::from_millis(100)),
+        };
+        tokio::select! {
+            () = tokio::time::sleep_until(until.into()) => {}
+            () = parts.freed.notified() => {}
+        }
+    }
+    drop(settled);
+    settler.await??;
+    Ok(parts.pages.load(Relaxed))
+}
+
+async fn page(parts: &Arc<Parts>, lease: Lease) -> Settlement {
+    let (outcome, hint) = parts.fetcher.fetch(&lease).await;
+    parts.frontier.request_finished(lease.id, hint);
+    parts.freed.notify_one();
+    let settlement = |kind, links| Settlement { lease: lease.id, kind, links, validators: None };
+    match outcome {
+        FetchOutcome::Fetched(page) => {
+            parts.pages.fetch_add(1, Relaxed);
+            let links = tokio::task::block_in_place(|| {
+                let detected = detect(*page);
+                let graph = transform(&detected, &parts.spec.transform);
+                extract_links(&detected.page.url, lease.candidate.depth, &graph, &parts.spec.links).links
+            });
+            settlement(SettlementKind::Indexed, links)
+        }
+        FetchOutcome::Redirected(redirect) => {
+            settlement(SettlementKind::NoPage, vec![lease.redirected(redirect.target)])
+        }
+        FetchOutcome::RobotsFirst => settlement(SettlementKind::Returned, Vec::new()),
+        FetchOutcome::Unchanged(_) | FetchOutcome::NotFetched(_) | FetchOutcome::Failed(_) => {
+            settlement(SettlementKind::NoPage, Vec::new())
+        }
+    }
+}
+
+/// Settles what comes, as much at once as there is.
+fn settle_all(parts: &Parts, mut settlements: mpsc::Receiver<Settlement>) -> anyhow::Result<()> {
+    while let Some(first) = settlements.blocking_recv() {
+        let mut batch = vec![first];
+        while let (true, Ok(next)) = (batch.len() < BATCH_MAX, settlements.try_recv()) {
+            batch.push(next);
+        }
+        parts.frontier.settle(batch)?;
+        parts.freed.notify_one();
+    }
+    Ok(())
+}

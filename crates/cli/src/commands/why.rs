@@ -1,0 +1,246 @@
+//! `webloom why`: the whole life of a URL, from the link it was found by to the quads it gave.
+
+use std::io::Write;
+
+use clap::Args;
+use oxrdf::{GraphNameRef, Term};
+use serde_json::{Value, json};
+use webloom_index::{GraphPattern, Snapshot};
+use webloom_model::{PageUrl, vocab};
+use webloom_pipeline::{CrawlSpec, DataDir, Order};
+
+use super::urls::carry_out;
+use crate::output::{DataArgument, one_line, with_commas, wrong_usage};
+
+/// Say what became of a URL and why: how it was found, what stands in its way, its fetches, what was extracted.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  webloom why https://example.org/page
+  webloom why --data crawl --json https://example.org/page
+
+Works while a crawl runs, too: the crawl is asked.")]
+pub struct Why {
+    /// The URL.
+    #[arg(value_name = "URL")]
+    url: String,
+    #[command(flatten)]
+    data: DataArgument,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+impl Why {
+    pub fn run(self) -> anyhow::Result<()> {
+        let url = PageUrl::parse(&self.url).map_err(|problem| wrong_usage(problem.to_string()))?;
+        let data = DataDir::new(&self.data.data);
+        if !data.frontier().is_dir() && !data.has_index() {
+            return Err(wrong_usage(format!(
+                "`{}` holds no crawl; name its directory with --data, or make one with `webloom crawl`",
+                data.path().display()
+            )));
+        }
+        let life = if data.frontier().is_dir() {
+            carry_out(&data, &[Order::Why(url.clone())])?.pop().unwrap_or(Value::Null)
+        } else {
+            Value::Null
+        };
+        let extracted = if data.has_index() { extracted(&self.data.snapshot()?, &url)? } else { Value::Null };
+        let told = json!({
+            "url": url.as_str(),
+            "asked_for": self.url,
+            "known": !life.is_null(),
+            "refusal": refusal(&data, &url),
+            "life": life,
+            "extracted": extracted,
+        });
+        let mut out = std::io::stdout().lock();
+        if self.json {
+            writeln!(out, "{}", serde_json::to_string_pretty(&told)?)?;
+        } else {
+            out.write_all(for_people(&told).as_bytes())?;
+        }
+        Ok(())
+    }
+}
+
+/// Which rule of the specification keeps links from leading here, by its name; nothing when none does.
+fn refusal(data: &DataDir, url: &PageUrl) -> Option<String> {
+    let text = std::fs::read_to_string(data.spec()).ok()?;
+    let spec = CrawlSpec::from_toml(&text).ok()?;
+    if spec.seeds.contains(url) {
+        return None;
+    }
+    spec.links.scope.admits(url).err().map(|refusal| refusal.as_str().to_owned())
+}
+
+/// What the index holds of a page: quads by graph, and what its metadata say.
+fn extracted(snapshot: &Snapshot, url: &PageUrl) -> anyhow::Result<Value> {
+    let page = url.graph_name();
+    let meta = url.meta_graph_name();
+    let mut graphs = serde_json::Map::new();
+    for graph in [&page, &meta] {
+        let graph = GraphNameRef::NamedNode(graph.as_ref());
+        if snapshot.contains_graph(graph) {
+            let mut count = 0_u64;
+            for quad in snapshot.quads_for_pattern(None, None, None, GraphPattern::One(graph))? {
+                quad?;
+                count += 1;
+            }
+            graphs.insert(name_of(graph), count.into());
+        }
+    }
+    let mut said = serde_json::Map::new();
+    let mut diagnostics = 0_u64;
+    for quad in snapshot.quads_for_pattern(
+        None,
+        None,
+        None,
+        GraphPattern::One(GraphNameRef::NamedNode(meta.as_ref())),
+    )? {
+        let quad = quad?;
+        if quad.predicate == vocab::wl::DIAGNOSTIC {
+            diagnostics += 1;
+        }
+        if quad.subject != page.clone().into() {
+            continue;
+        }
+        let value = match &quad.object {
+            Term::NamedNode(node) => node.as_str().to_owned(),
+            Term::Literal(literal) => literal.value().to_owned(),
+            _ => continue,
+        };
+        let predicate = quad.predicate.as_str();
+        let name = predicate.rsplit(['#', '/', ':']).next().unwrap_or(predicate).to_owned();
+        said.insert(name, value.into());
+    }
+    if graphs.is_empty() {
+        return Ok(Value::Null);
+    }
+    Ok(json!({ "quads": graphs, "metadata": said, "diagnostics": diagnostics }))
+}
+
+fn name_of(graph: GraphNameRef<'_>) -> String {
+    match graph {
+        GraphNameRef::NamedNode(node) => node.as_str().to_owned(),
+        other => other.to_string(),
+    }
+}
+
+/// One line per thing that is known.
+fn for_people(told: &Value) -> String {
+    let mut text = String::new();
+    let mut say = |what: &str, how: String| {
+        text.push_str(&format!("{what:<14}{how}\n"));
+    };
+    let words = |value: &Value| one_line(value.as_str().unwrap_or_default());
+    say("URL", words(&told["url"]));
+    if told["asked_for"] != told["url"] {
+        say("asked for", format!("{} (the line above is its normal form)", words(&told["asked_for"])));
+    }
+    let life = &told["life"];
+    if life.is_null() {
+        say("state", "never heard of: no page that was read links here, and nobody added it".to_owned());
+    } else {
+        say("state", state(&life["stage"]));
+        let found = match life["found_on"].as_str() {
+            Some(page) => format!("on {}", one_line(page)),
+            None => "as a seed, or added by somebody".to_owned(),
+        };
+        say("found", format!("{found}, {} from a seed, {}", links(&life["depth"]), words(&life["found_at"])));
+        if let Some(anchor) = life["anchor"].as_str() {
+            say("link text", one_line(anchor));
+        }
+        for from in life["redirects"].as_array().into_iter().flatten() {
+            say("redirected", format!("from {}", words(from)));
+        }
+        if let Some(score) = life["score"].as_f64() {
+            say("score", format!("{score:.3}"));
+        }
+        for fetch in life["fetches"].as_array().into_iter().flatten() {
+            say("fetched", fetch_line(fetch));
+        }
+        if life["visits"].as_u64() > Some(1) {
+            say("visits", format!("{}, {} of them found it changed", life["visits"], life["changes"]));
+        }
+        if let Some(next) = life["next_visit"].as_str() {
+            say("next visit", next.to_owned());
+        }
+        let queue = &life["queue"];
+        if !queue.is_null() {
+            let next =
+                queue["next_at"].as_str().map(|next| format!(", may be asked at {next}")).unwrap_or_default();
+            let address = queue["ip"].as_str().map(|ip| format!(" at {ip}")).unwrap_or_default();
+            say(
+                "host",
+                format!(
+                    "{}{address}: {}, {} waiting, {} pages, {} failures, a pause of {} ms{next}",
+                    words(&queue["host"]),
+                    words(&queue["state"]),
+                    queue["queued"],
+                    queue["fetched"],
+                    queue["errors"],
+                    queue["delay_ms"],
+                ),
+            );
+        }
+    }
+    match told["refusal"].as_str() {
+        Some(rule) => say("scope", format!("links here are not followed: {rule}")),
+        None => say("scope", "links here are followed".to_owned()),
+    }
+    let extracted = &told["extracted"];
+    if extracted.is_null() {
+        say("index", "nothing is stored of it".to_owned());
+    } else {
+        for (name, value) in extracted["metadata"].as_object().into_iter().flatten() {
+            if matches!(
+                name.as_str(),
+                "outcome" | "statusCodeNumber" | "reason" | "format" | "detectedType" | "redirectsTo"
+            ) {
+                say("answer", format!("{name}: {}", words(value)));
+            }
+        }
+        for (graph, quads) in extracted["quads"].as_object().into_iter().flatten() {
+            say("quads", format!("{} in {}", with_commas(quads.as_u64().unwrap_or(0)), one_line(graph)));
+        }
+        if extracted["diagnostics"].as_u64() > Some(0) {
+            say("diagnostics", extracted["diagnostics"].to_string());
+        }
+    }
+    text
+}
+
+fn state(stage: &Value) -> String {
+    let at = |name: &str| stage[name].as_str().unwrap_or_default().to_owned();
+    match stage["name"].as_str().unwrap_or_default() {
+        "queued" => "waits for its turn".to_owned(),
+        "leased" => "is being fetched".to_owned(),
+        "waiting" => format!("failed, and waits to be tried again until {}", at("until")),
+        "indexed" => format!("its page is in the index since {}", at("at")),
+        "no-page" => format!("there is no page here, as was found at {}", at("at")),
+        "banned" => format!("banned since {}", at("at")),
+        other => other.to_owned(),
+    }
+}
+
+fn links(depth: &Value) -> String {
+    match depth.as_u64() {
+        Some(1) => "one link".to_owned(),
+        depth => format!("{} links", depth.unwrap_or(0)),
+    }
+}
+
+fn fetch_line(fetch: &Value) -> String {
+    let at = fetch["at_ms"].as_i64().and_then(|at| jiff::Timestamp::from_millisecond(at).ok());
+    let mut line = at.map(|at| at.to_string()).unwrap_or_default();
+    line.push_str(&format!(": {}", one_line(fetch["kind"].as_str().unwrap_or_default())));
+    if let Some(status) = fetch["status"].as_u64() {
+        line.push_str(&format!(", status {status}"));
+    }
+    if let Some(elapsed) = fetch["elapsed_ms"].as_u64() {
+        line.push_str(&format!(", {elapsed} ms"));
+    }
+    line
+}

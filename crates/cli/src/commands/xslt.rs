@@ -1,0 +1,177 @@
+//! `webloom xslt`: a stylesheet run over a document, both from files.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, anyhow};
+use clap::Args;
+use webloom_xslt::{Document, Limits, Loaded, Loader, Message, Purpose, Stylesheet, Value};
+
+use crate::output::wrong_usage;
+
+/// Transform a document with an XSLT 1.0 stylesheet.
+///
+/// What the stylesheet imports, includes and asks document() for is read from files; nothing is fetched from the web.
+/// Messages of the stylesheet go to stderr.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  webloom xslt feed-to-rdf.xsl feed.xml --param page-url=https://example.org/feed
+  curl -s https://example.org/feed | webloom xslt feed-to-rdf.xsl - -o feed.rdf
+  webloom xslt --associated page.xml                  with the stylesheet that the document itself names")]
+pub struct Xslt {
+    /// The stylesheet (not with --associated), then the document; - for standard input.
+    #[arg(value_name = "STYLESHEET INPUT", num_args = 1..=2, required = true)]
+    files: Vec<PathBuf>,
+    /// A parameter of the stylesheet, as a string. May be given often.
+    #[arg(long, value_name = "NAME=VALUE")]
+    param: Vec<String>,
+    /// Write the result to this file instead of stdout.
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Use the stylesheet that the document names in its xml-stylesheet instruction.
+    #[arg(long)]
+    associated: bool,
+}
+
+impl Xslt {
+    pub fn run(self) -> anyhow::Result<()> {
+        let (stylesheet, input) = match (self.associated, self.files.as_slice()) {
+            (false, [stylesheet, input]) => (Some(stylesheet), input),
+            (true, [input]) => (None, input),
+            (false, _) => {
+                return Err(wrong_usage("name a stylesheet and a document, or a document with --associated"));
+            }
+            (true, _) => return Err(wrong_usage("--associated takes the document alone")),
+        };
+        if stylesheet.is_some_and(|stylesheet| is_stdin(stylesheet) && is_stdin(input)) {
+            return Err(wrong_usage("stylesheet and document cannot both come from standard input"));
+        }
+        let parameters = self
+            .param
+            .iter()
+            .map(|parameter| match parameter.split_once('=') {
+                Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), Value::from(value))),
+                _ => Err(wrong_usage(format!("--param {parameter} is not of the form NAME=VALUE"))),
+            })
+            .collect::<anyhow::Result<Vec<_>>>()?;
+        let limits = Limits::default();
+        let (bytes, uri) = read(input)?;
+        let compiled = match stylesheet {
+            Some(stylesheet) => {
+                let (bytes, uri) = read(stylesheet)?;
+                Stylesheet::compile(&bytes, &uri, &Files, &limits)
+            }
+            None => Stylesheet::compile_associated(&bytes, &uri, &Files, &limits),
+        };
+        let compiled = compiled.map_err(|error| anyhow!("{error}"))?;
+        let document = Document::parse(&bytes, &uri, &limits).map_err(|error| anyhow!("{error}"))?;
+        let output = match compiled.transform(&document, &parameters, &Files, &limits) {
+            Ok(output) => output,
+            Err(error) => {
+                say(&error.messages);
+                return Err(anyhow!("{error}"));
+            }
+        };
+        say(&output.messages);
+        match &self.output {
+            Some(file) => {
+                fs::write(file, &output.bytes).with_context(|| format!("cannot write `{}`", file.display()))
+            }
+            None => {
+                let mut out = std::io::stdout().lock();
+                out.write_all(&output.bytes)?;
+                Ok(out.flush()?)
+            }
+        }
+    }
+}
+
+fn say(messages: &[Message]) {
+    for message in messages {
+        eprintln!("{}", message.text);
+    }
+}
+
+fn is_stdin(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+/// The bytes of a file or of standard input, and the address that relative ones are resolved against.
+fn read(path: &Path) -> anyhow::Result<(Vec<u8>, String)> {
+    if is_stdin(path) {
+        let mut bytes = Vec::new();
+        std::io::stdin().read_to_end(&mut bytes).context("cannot read standard input")?;
+        let folder = std::env::current_dir().context("cannot tell the current directory")?;
+        return Ok((bytes, file_uri(&folder.join("stdin"))));
+    }
+    let bytes = fs::read(path).with_context(|| format!("cannot read `{}`", path.display()))?;
+    let absolute = std::path::absolute(path).with_context(|| format!("cannot find `{}`", path.display()))?;
+    Ok((bytes, file_uri(&absolute)))
+}
+
+/// Files of this machine, named by `file:` addresses; nothing else.
+struct Files;
+
+impl Loader for Files {
+    fn load(&self, uri: &str, _purpose: Purpose) -> Result<Loaded, String> {
+        let path = file_path(uri).ok_or("only files can be read here, nothing from the web")?;
+        let bytes = fs::read(&path).map_err(|error| error.to_string())?;
+        Ok(Loaded { bytes, uri: uri.to_owned() })
+    }
+}
+
+/// The `file:` address of an absolute path.
+fn file_uri(path: &Path) -> String {
+    use std::fmt::Write;
+    let mut uri = String::from("file://");
+    for byte in path.to_string_lossy().bytes() {
+        if byte.is_ascii_alphanumeric() || b"/-._~!$&'()*+,;=:@".contains(&byte) {
+            uri.push(char::from(byte));
+        } else {
+            // Writing to a string does not fail.
+            let _ = write!(uri, "%{byte:02X}");
+        }
+    }
+    uri
+}
+
+/// The path that a `file:` address names.
+fn file_path(uri: &str) -> Option<PathBuf> {
+    let path = uri.strip_prefix("file://").map(|rest| rest.strip_prefix("localhost").unwrap_or(rest));
+    let path = path.or_else(|| uri.strip_prefix("file:"))?;
+    let path = path.split(['?', '#']).next().unwrap_or(path);
+    let mut bytes = Vec::with_capacity(path.len());
+    let mut rest = path.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let escaped = (*first == b'%')
+            .then(|| after.get(..2))
+            .flatten()
+            .and_then(|hex| u8::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok());
+        match escaped {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &after[2..];
+            }
+            None => {
+                bytes.push(*first);
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8(bytes).ok().map(PathBuf::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_become_addresses_and_back() {
+        for path in ["/tmp/a b/ü#?.xsl", "/plain.xml"] {
+            assert_eq!(file_path(&file_uri(Path::new(path))), Some(PathBuf::from(path)));
+        }
+        assert_eq!(file_path("https://example.org/x"), None);
+    }
+}
