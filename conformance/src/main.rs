@@ -38,7 +38,11 @@ const SUITES: &[Suite] = &[
     Suite { name: "microformats", run: suites::microformats::run, known_failures: &[] },
     Suite { name: "mime", run: suites::mime::run, known_failures: &[] },
     Suite { name: "rdf", run: suites::rdf::run, known_failures: &[] },
+    Suite { name: "robots", run: suites::robots::run, known_failures: &[] },
     Suite { name: "sparql", run: suites::sparql::run, known_failures: suites::sparql::KNOWN_FAILURES },
+    Suite { name: "protocol", run: suites::protocol::run, known_failures: suites::protocol::KNOWN_FAILURES },
+    Suite { name: "warc", run: suites::warc::run, known_failures: &[] },
+    Suite { name: "xslt", run: suites::xslt::run, known_failures: suites::xslt::KNOWN_FAILURES },
 ];
 
 fn main() -> ExitCode {
