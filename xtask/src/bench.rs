@@ -12,7 +12,7 @@ const PEER_PAGES: &str = "60";
 
 /// Runs the measurements named, or all.
 pub(crate) fn run(what: &[&str]) -> anyhow::Result<()> {
-    let all: &[&str] = &["crawl", "extract"];
+    let all: &[&str] = &["crawl", "extract", "transform"];
     let wanted = if what.is_empty() { all } else { what };
     if let Some(unknown) = wanted.iter().find(|name| !all.contains(name)) {
         bail!("`{unknown}` is not measured here; there are {}", all.join(", "));
@@ -21,6 +21,7 @@ pub(crate) fn run(what: &[&str]) -> anyhow::Result<()> {
     for name in wanted {
         match *name {
             "crawl" => crawl()?,
+            "transform" => transform()?,
             _ => extract()?,
         }
     }
@@ -35,7 +36,36 @@ fn crawl() -> anyhow::Result<()> {
         let result = webloom(&[&arguments[..], &["--slow-host", slow_host, "--seconds", seconds]].concat())?;
         keep(name, &result)?;
     }
-    Ok(())
+    crawl_compared()
+}
+
+/// Crawls a web of 100,000 hosts beside a bare download and a crawl without index, and a smaller one beside Scrapy.
+fn crawl_compared() -> anyhow::Result<()> {
+    let large = ["--pages", "100000", "--hosts", "100000"];
+    let arguments = ["bench", "crawl", "--compare", "--json"];
+    let mut result: serde_json::Value =
+        serde_json::from_slice(&webloom(&[&arguments[..], &large].concat())?)?;
+    let small = ["--pages", "5000", "--hosts", "500"];
+    let ours = webloom(&[&["bench", "crawl", "--json"][..], &small].concat())?;
+    let python = python_with("scrapy", &["scrapy==2.19.0"])?;
+    let mut server = Command::new(root().join("target/release/webloom"))
+        .args(["bench", "web"])
+        .args(small)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()?;
+    let mut line = String::new();
+    let stdout = server.stdout.take().context("the web server says nothing")?;
+    std::io::BufRead::read_line(&mut std::io::BufReader::new(stdout), &mut line)?;
+    let address = line.trim().trim_start_matches("*=").to_owned();
+    let script = root().join("bench/peers/crawl_scrapy.py");
+    let scrapy = Command::new(python).arg(script).args([&address, "http://site0.example/"]).output()?;
+    drop(server.stdin.take());
+    server.wait()?;
+    let scrapy: serde_json::Value = serde_json::from_slice(&scrapy.stdout).context("Scrapy failed")?;
+    result["beside_scrapy"] =
+        serde_json::json!({"webloom": serde_json::from_slice::<serde_json::Value>(&ours)?, "scrapy": scrapy});
+    keep("crawl-compared", &serde_json::to_vec_pretty(&result)?)
 }
 
 /// Reads the same generated pages with Webloom, a bare HTML parse, extruct and pyRdfa, one after the other.
@@ -73,6 +103,39 @@ fn extract() -> anyhow::Result<()> {
     result["peers"] = peers;
     result["times"] = times;
     keep("extract", &serde_json::to_vec_pretty(&result)?)
+}
+
+/// Runs the same stylesheets over the same documents with Webloom and with libxslt, in process and as a process each.
+fn transform() -> anyhow::Result<()> {
+    let python = python_with("lxml", &["lxml==6.1.3"])?;
+    let folder = root().join("target/bench-transform");
+    webloom(&["bench", "transform", "--write", &folder.to_string_lossy()])?;
+    let ours = webloom(&["bench", "transform", "--rounds", "9", "--json"])?;
+    let mut result: serde_json::Value = serde_json::from_slice(&ours)?;
+    let peers = Command::new(python)
+        .arg(root().join("bench/peers/transform.py"))
+        .arg(&folder)
+        .stderr(Stdio::inherit())
+        .output()?;
+    if !peers.status.success() {
+        bail!("the peers failed");
+    }
+    let peers: serde_json::Value = serde_json::from_slice(&peers.stdout)?;
+    let mut times = serde_json::Map::new();
+    for job in result["jobs"].as_array().into_iter().flatten() {
+        let ours = job["documents_per_second"].as_f64().context("no rate of ours")?;
+        let same = peers["jobs"].as_array().into_iter().flatten().find(|peer| peer["name"] == job["name"]);
+        for peer in ["libxslt_in_process", "xsltproc_per_document"] {
+            if let (Some(rate), Some(name)) = (same.and_then(|row| row[peer].as_f64()), job["name"].as_str())
+            {
+                times.insert(format!("{name} of {peer}"), serde_json::json!(ours / rate));
+            }
+        }
+    }
+    eprintln!("{}", serde_json::to_string_pretty(&times)?);
+    result["peers"] = peers;
+    result["times"] = times.into();
+    keep("transform", &serde_json::to_vec_pretty(&result)?)
 }
 
 /// What the release binary prints.

@@ -5,6 +5,7 @@ mod bench;
 mod bench_index;
 mod licences;
 mod tidy;
+mod ui;
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -18,9 +19,10 @@ cargo xtask test        set up what tests need, then check and test everything (
 cargo xtask check       formatting, lints, licences, tidy, generated files
 cargo xtask conformance the public suites: passed/total (names of suites, --failures to see the known ones too)
 cargo xtask codegen     write config/default.toml (--check: only compare)
+cargo xtask ui          the web interface: types, unit tests, build, and its use in Chromium
 cargo xtask tidy        the rules of the tree: who may depend on whom, what must be there
 cargo xtask bench       measurements, results into bench/results (crawl, extract; both when not told)
-cargo xtask bench index [QUADS]  loading, here and in Oxigraph";
+cargo xtask bench index [QUADS]  loading and asking, here and in Oxigraph (queries: only asking)";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
@@ -32,7 +34,13 @@ fn main() -> ExitCode {
         ["codegen"] => codegen(false),
         ["codegen", "--check"] => codegen(true),
         ["tidy"] => tidy::check(&root()),
+        ["ui"] => ui::check(),
         ["bench", "index"] => bench_index::run(5_000_000),
+        ["bench", "queries"] => bench_index::run_queries(1_000_000),
+        ["bench", "queries", quads] => match quads.parse() {
+            Ok(quads) => bench_index::run_queries(quads),
+            Err(_) => Err(anyhow::anyhow!("`{quads}` is no number of quads")),
+        },
         ["bench", "index", quads] => match quads.parse() {
             Ok(quads) => bench_index::run(quads),
             Err(_) => Err(anyhow::anyhow!("`{quads}` is no number of quads")),
@@ -55,7 +63,8 @@ fn main() -> ExitCode {
 /// Everything CI checks. Ends at the first thing that fails.
 fn test() -> anyhow::Result<()> {
     check()?;
-    let python = python_with("python", &["rdflib==7.6.0"]).context("the tests compare with rdflib")?;
+    let python = python_with("python", &["rdflib==7.6.0", "SPARQLWrapper==2.0.0", "schemathesis==4.32.5"])
+        .context("the tests compare with rdflib and ask the server as others do")?;
     let environment = [("WEBLOOM_PYTHON", python.to_string_lossy().into_owned())];
     if installed("cargo-nextest") {
         step("cargo", &["nextest", "run", "--workspace", "--no-fail-fast"], &environment)?;
@@ -63,6 +72,7 @@ fn test() -> anyhow::Result<()> {
     } else {
         step("cargo", &["test", "--workspace"], &environment)?;
     }
+    ui::check_if_possible()?;
     match suites() {
         Some(_) => conformance(&[])?,
         None => eprintln!("the public suites are not here (WEBLOOM_SUITES), so conformance was not counted"),
