@@ -20,6 +20,7 @@ use crate::app::Shared;
 use crate::config::CrossOrigin;
 use crate::error::ApiError;
 use crate::listen::Peer;
+use crate::ui;
 
 /// What our own pages may do: load from here, nothing else.
 pub const PAGE_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
@@ -91,7 +92,8 @@ fn admit(app: &Shared, request: &Request) -> Result<(), ApiError> {
         ));
     }
     check_host(app, request)?;
-    if app.checked.reading_needs_token && request.uri().path() != "/api/session" {
+    let path = request.uri().path();
+    if app.checked.reading_needs_token && path != "/api/session" && !ui::is_public(path) {
         authenticate(app, request.headers(), false)?;
     }
     Ok(())

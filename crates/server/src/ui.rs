@@ -36,6 +36,11 @@ install it and build again with <code>cargo build --release</code>.</p>
 </body></html>
 "#;
 
+/// Whether a path is the interface itself, which holds no data and has to be there before anybody can give the token.
+pub fn is_public(path: &str) -> bool {
+    path == "/" || files::FILES.iter().any(|file| file.path == path)
+}
+
 /// Answers whatever no other route answers: a file of the interface, or that there is none.
 pub async fn fallback(request: Request) -> Response {
     let path = request.uri().path();

@@ -99,14 +99,19 @@ fn other_machines_need_a_token_even_to_read() {
         config.token = Some(Token::new("correct-horse-battery").unwrap());
     });
     let local = SocketAddr::from((Ipv4Addr::LOCALHOST, server.address.port()));
-    let ask = |fields: &str| {
+    let get = |path: &str, fields: &str| {
         let mut stream = std::net::TcpStream::connect(local).unwrap();
-        write!(stream, "GET /api/status HTTP/1.1\r\nHost: {local}\r\nConnection: close\r\n{fields}\r\n")
-            .unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        answer
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: {local}\r\nConnection: close\r\n{fields}\r\n").unwrap();
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).unwrap();
+        String::from_utf8_lossy(&answer).into_owned()
     };
+    let ask = |fields: &str| get("/api/status", fields);
+    // The interface has to be there before anybody can type the token into it; nothing else is.
+    assert!(get("/", "").contains(" 200 "));
+    for path in ["/search?q=x", "/metrics", "/sparql", "/assets/none.js", "/api/openapi.json", "//"] {
+        assert!(get(path, "").contains(" 401 "), "{path}");
+    }
     assert!(ask("").contains(" 401 "));
     assert!(ask("Authorization: Bearer correct-horse-batterx\r\n").contains(" 401 "));
     let good = ask("Authorization: Bearer correct-horse-battery\r\n");
