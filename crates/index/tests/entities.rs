@@ -196,6 +196,22 @@ fn facets_count_things_and_filters_narrow() {
 }
 
 #[test]
+fn filters_alone_browse() {
+    let (_directory, snapshot) = index(harbour());
+    let browse = |change: fn(&mut EntityQuery)| {
+        let mut query = EntityQuery::new(" ");
+        change(&mut query);
+        search(&snapshot, query)
+    };
+    let people = browse(|query| query.types = vec!["Person".into()]);
+    assert_eq!(labels(&people), ["Ann Harbour"]);
+    assert_eq!((people.total, people.total_is_exact), (1, true));
+    let site = browse(|query| query.sites = vec!["c.example".into()]);
+    assert_eq!(labels(&site), ["Boat for the harbour"]);
+    assert_eq!(browse(|_| ()).total, 0, "without filters there is nothing to go by");
+}
+
+#[test]
 fn snippets_mark_the_words_and_say_where_they_are_from() {
     let (_directory, snapshot) = index(harbour());
     let found = search(&snapshot, EntityQuery::new("two painters"));

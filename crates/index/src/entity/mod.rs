@@ -28,7 +28,7 @@ const OFFSET_MAX: usize = 10_000;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EntityQuery {
     /// What was typed: words, `"phrases"`, `begin*`, `almost~1`, `-without`, `one OR other`, `label:word`; or the IRI of a thing.
-    /// Anything may be typed.
+    /// Anything may be typed. Nothing finds everything that the filters let through, and nothing at all without filters.
     pub words: String,
     /// Only things of one of these types: IRIs, or their last part, whatever its case.
     pub types: Vec<String>,
@@ -59,6 +59,13 @@ impl EntityQuery {
             offset: 0,
             as_you_type: false,
         }
+    }
+
+    /// Whether the search is narrowed by anything but words.
+    pub fn has_filters(&self) -> bool {
+        [&self.types, &self.vocabularies, &self.sites, &self.languages]
+            .iter()
+            .any(|filter| !filter.is_empty())
     }
 }
 
@@ -199,6 +206,7 @@ impl Snapshot {
             among: None,
             forgiving: true,
             correcting: true,
+            browsing: query.has_filters(),
         };
         let things = find(&self.view, &search)?;
         let mut survey = Survey::new(query, &things.collected);

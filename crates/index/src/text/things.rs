@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use tantivy::query::AllQuery;
 use tantivy::tokenizer::Language;
 
 use super::TextSearcher;
@@ -38,6 +39,8 @@ pub(crate) struct Search<'a> {
     pub(crate) forgiving: bool,
     /// Similar words will do in place of words that the index does not know.
     pub(crate) correcting: bool,
+    /// Without words, everything: somebody browses by type or site.
+    pub(crate) browsing: bool,
 }
 
 /// What was found.
@@ -98,8 +101,13 @@ fn attempt(
     let text: &TextSearcher = &view.text;
     let expander = text.expander(languages.to_vec());
     let expanded: Expanded = expander.expand(typed)?;
-    let query = expander.query(&expanded);
-    let collected = text.collect(&*query, search.among)?;
+    let everything = search.browsing && typed.wanted.is_empty() && typed.unwanted.is_empty();
+    let query = if everything { Box::new(AllQuery) } else { expander.query(&expanded) };
+    let mut collected = text.collect(&*query, search.among)?;
+    if everything {
+        // Links are looked through for words, and there are none.
+        collected.links.clear();
+    }
     let matcher = Matcher::new(&expanded);
     let plain_words =
         typed.plain_words().map(|words| words.into_iter().map(str::to_owned).collect::<Vec<String>>());
