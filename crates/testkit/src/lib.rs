@@ -17,7 +17,7 @@ pub use demo::{
     DemoPage, DemoQuery, demo_broken_links, demo_forbidden, demo_pages, demo_queries, demo_seeds, demo_web,
 };
 pub use faults::{Fault, FaultRule, Faulty};
-pub use generated::{Expected, GeneratedWeb, Mix, WebShape, realistic_page};
+pub use generated::{Expected, GeneratedWeb, HostSizes, Mix, WebShape, realistic_page};
 pub use log::{LogDetail, LogTotals, LoggedRequest, RequestLog, Requests, Violation};
 pub use robots::RobotsRules;
 pub use server::{ServerError, ServerOptions, WebServer};

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use webloom_model::PageUrl;
-use webloom_testkit::{Answer, GeneratedWeb, Mix, Request, RobotsRules, Site, WebShape};
+use webloom_testkit::{Answer, GeneratedWeb, HostSizes, Mix, Request, RobotsRules, Site, WebShape};
 
 /// What the walk found.
 #[derive(Debug, Default)]
@@ -146,7 +146,10 @@ proptest! {
             hosts_without_robots: share,
             ..Mix::default()
         };
-        check(WebShape { seed, hosts, pages, links_per_page, page_bytes: 300, https: seed % 2 == 0, mix });
+        let host_sizes = if seed % 3 == 0 { HostSizes::PowerLaw } else { HostSizes::Even };
+        check(WebShape {
+            seed, hosts, pages, host_sizes, latency: None, links_per_page, page_bytes: 300, https: seed % 2 == 0, mix,
+        });
     }
 }
 

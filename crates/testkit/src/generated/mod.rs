@@ -8,15 +8,18 @@
 //! across the tree make it a web. Every `http` URL in a page that is not a vocabulary term is one of this web, so
 //! a crawler may follow whatever it likes to follow. How a page is written is in `page.rs`.
 
+mod hosts;
 mod page;
 mod random;
 mod realistic;
 mod words;
 
+pub use hosts::HostSizes;
 pub use realistic::realistic_page;
 
 use std::time::Duration;
 
+use self::hosts::Layout;
 use self::page::PageWriter;
 use self::random::Random;
 use crate::{Answer, Request, Site};
@@ -33,8 +36,12 @@ pub struct WebShape {
     pub seed: u64,
     /// Hosts; at least one.
     pub hosts: u32,
-    /// Pages in all, spread evenly; at least one per host. Redirects, missing and forbidden URLs come on top.
+    /// Pages in all; at least one per host. Redirects, missing and forbidden URLs come on top.
     pub pages: u64,
+    /// How they are spread over the hosts.
+    pub host_sizes: HostSizes,
+    /// How long a host takes for an answer, in the middle of all hosts; nothing for none.
+    pub latency: Option<Duration>,
     /// Links of a page across the tree, on average.
     pub links_per_page: u32,
     /// Size of a page, roughly, in the middle of the distribution; one in a hundred is over ten times that.
@@ -52,6 +59,8 @@ impl Default for WebShape {
             seed: 1,
             hosts: 20,
             pages: 1000,
+            host_sizes: HostSizes::Even,
+            latency: None,
             links_per_page: 8,
             page_bytes: 4000,
             https: false,
@@ -178,8 +187,7 @@ impl Expected {
 #[derive(Debug, Clone)]
 pub struct GeneratedWeb {
     shape: WebShape,
-    hosts: u64,
-    pages: u64,
+    layout: Layout,
 }
 
 /// One page of it.
@@ -224,13 +232,19 @@ const HOST_FACTS: u64 = 2;
 const REDIRECT: u64 = 3;
 const CONTENT: u64 = 4;
 const LINKS: u64 = 5;
+const LATENCY: u64 = 6;
 
 impl GeneratedWeb {
-    /// The web of that shape. Takes no time and no memory.
+    /// The web of that shape. Takes no time and no memory, but for eight bytes a host where hosts differ in size.
     pub fn new(shape: WebShape) -> Self {
         let hosts = u64::from(shape.hosts.max(1));
-        let pages = shape.pages.max(hosts);
-        Self { shape, hosts, pages }
+        let layout = Layout::new(shape.host_sizes, hosts, shape.pages.max(hosts));
+        Self { shape, layout }
+    }
+
+    /// How many pages each host has.
+    pub fn host_sizes(&self) -> Vec<u64> {
+        (0..self.layout.hosts()).map(|host| self.layout.pages_on(host)).collect()
     }
 
     /// The shape it was made from.
@@ -302,12 +316,12 @@ impl GeneratedWeb {
     }
 
     fn page_ids(&self) -> impl Iterator<Item = PageId> + use<> {
-        let hosts = self.hosts;
-        (0..self.pages).map(move |page| PageId { host: page % hosts, number: page / hosts })
+        let layout = self.layout.clone();
+        (0..layout.pages()).map(move |place| layout.page(place))
     }
 
     fn pages_on(&self, host: u64) -> u64 {
-        (self.pages - host).div_ceil(self.hosts)
+        self.layout.pages_on(host)
     }
 
     fn random(&self, purpose: u64, page: PageId) -> Random {
@@ -315,8 +329,7 @@ impl GeneratedWeb {
     }
 
     fn any_page(&self, random: &mut Random) -> PageId {
-        let page = random.below(self.pages);
-        PageId { host: page % self.hosts, number: page / self.hosts }
+        self.layout.page(random.below(self.layout.pages()))
     }
 
     /// The pages below a page in its host's tree.
@@ -329,7 +342,7 @@ impl GeneratedWeb {
     /// The home pages below a home page in the tree of hosts.
     fn child_hosts(&self, page: PageId) -> impl Iterator<Item = PageId> + use<> {
         let first = page.host * HOST_ARITY + 1;
-        let end = if page.number == 0 { (first + HOST_ARITY).min(self.hosts) } else { first };
+        let end = if page.number == 0 { (first + HOST_ARITY).min(self.layout.hosts()) } else { first };
         (first..end).map(|host| PageId { host, number: 0 })
     }
 
@@ -461,9 +474,22 @@ impl GeneratedWeb {
 
 impl Site for GeneratedWeb {
     fn answer(&self, request: &Request) -> Answer {
-        let Some(host) = host_number(&request.host).filter(|host| *host < self.hosts) else {
+        let Some(host) = host_number(&request.host).filter(|host| *host < self.layout.hosts()) else {
             return Answer::not_found();
         };
+        let answer = self.answer_of(host, request);
+        match self.shape.latency {
+            Some(middle) => {
+                let mut random = Random::of(&[self.shape.seed, LATENCY, host]);
+                answer.after(hosts::latency(middle, &mut random))
+            }
+            None => answer,
+        }
+    }
+}
+
+impl GeneratedWeb {
+    fn answer_of(&self, host: u64, request: &Request) -> Answer {
         let path = request.path_and_query.as_str();
         if path == "/robots.txt" {
             return self.robots_txt(host);
