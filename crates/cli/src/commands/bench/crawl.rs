@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use clap::Args;
 use serde_json::json;
-use webloom_pipeline::{CrawlSpec, DataDir, RawSpec};
+use webloom_pipeline::DataDir;
 
 use super::super::crawl::{Show, crawl};
-use super::{ServerProcess, Usage, WebArguments, download, links};
+use super::{ServerProcess, Usage, WebArguments, crawl_spec, download, links};
 use crate::output::wrong_usage;
 
 /// Crawl a generated web, served by a process of its own, with the whole pipeline.
@@ -57,7 +57,8 @@ impl BenchCrawl {
                 let _ = Command::new("kill").args(["-INT", &own]).status();
             });
         }
-        let report = crawl(&DataDir::new(&data), self.spec(&server)?, Show::for_stderr())?;
+        let report =
+            crawl(&DataDir::new(&data), crawl_spec(&self.web, &server, &self.delay)?, Show::for_stderr())?;
         let usage = Usage::now();
         let expected = web.expected();
         let rate = report.summary.counts.indexed as f64 / report.counters.elapsed().as_secs_f64().max(1e-3);
@@ -69,10 +70,7 @@ impl BenchCrawl {
             json["peak_rss_bytes"] = usage.peak_rss_bytes.into();
             json["cpu_seconds"] = usage.cpu_seconds.into();
             json["expected_pages"] = expected.pages.into();
-            json["web"] = serde_json::json!({
-                "pages": self.web.pages, "hosts": self.web.hosts, "seed": self.web.seed, "slow_host": self.web.slow_host,
-                "https": self.web.https,
-            });
+            json["web"] = self.web.to_json();
             writeln!(std::io::stdout(), "{}", serde_json::to_string_pretty(&json)?)?;
         } else {
             let mut out = std::io::stdout().lock();
@@ -95,24 +93,10 @@ impl BenchCrawl {
         Ok(())
     }
 
-    /// The specification all contenders crawl by.
-    fn spec(&self, server: &ServerProcess) -> anyhow::Result<CrawlSpec> {
-        let mut raw = RawSpec::default();
-        raw.set("seeds", vec![self.web.web().seed_url()]);
-        raw.set("scope.within", "anywhere");
-        raw.set("politeness.delay", self.delay.as_str());
-        raw.set("politeness.crawl_delay_max", self.delay.as_str());
-        raw.set("fetch.allow_private", true);
-        raw.set("fetch.resolve", vec![server.resolve_rule.clone()]);
-        let mut spec = raw.check()?;
-        spec.fetch.extra_roots_pem = vec![server.ca_pem.clone().into_bytes()];
-        Ok(spec)
-    }
-
     /// Runs the other contenders.
     fn compare(&self, server: &ServerProcess) -> anyhow::Result<Compared> {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-        let spec = self.spec(server)?;
+        let spec = crawl_spec(&self.web, server, &self.delay)?;
         let connections = spec.work.connections;
         let urls: Vec<String> = self.web.web().expected_urls().collect();
         let started = Instant::now();
