@@ -2,6 +2,7 @@
 
 mod commands;
 mod output;
+mod svg;
 
 use std::process::ExitCode;
 
@@ -55,6 +56,7 @@ enum Command {
     Robots(commands::robots::Robots),
     Xslt(commands::xslt::Xslt),
     Warc(commands::warc::Warc),
+    Plan(commands::plan::Plan),
     Bench(commands::bench::Bench),
 }
 
@@ -82,6 +84,7 @@ fn main() -> ExitCode {
         Command::Robots(robots) => robots.run(),
         Command::Xslt(xslt) => xslt.run(),
         Command::Warc(warc) => warc.run(),
+        Command::Plan(plan) => plan.run(),
         Command::Bench(bench) => bench.run(),
     };
     match done {

@@ -10,6 +10,7 @@ pub mod dump;
 pub mod extract;
 pub mod load;
 pub mod materialize;
+pub mod plan;
 pub mod query;
 pub mod robots;
 pub mod search;
