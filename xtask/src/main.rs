@@ -3,6 +3,7 @@
 
 mod bench;
 mod bench_index;
+mod guard;
 mod licences;
 mod tidy;
 mod ui;
@@ -20,6 +21,7 @@ cargo xtask check       formatting, lints, licences, tidy, generated files
 cargo xtask conformance the public suites: passed/total (names of suites, --failures to see the known ones too)
 cargo xtask codegen     write config/default.toml (--check: only compare)
 cargo xtask ui          the web interface: types, unit tests, build, and its use in Chromium
+cargo xtask guard       instructions of hot work beside bench/guard.json (--update: write it anew)
 cargo xtask tidy        the rules of the tree: who may depend on whom, what must be there
 cargo xtask bench       measurements, results into bench/results (crawl, extract; both when not told)
 cargo xtask bench index [QUADS]  loading and asking, here and in Oxigraph (queries: only asking)";
@@ -35,6 +37,8 @@ fn main() -> ExitCode {
         ["codegen", "--check"] => codegen(true),
         ["tidy"] => tidy::check(&root()),
         ["ui"] => ui::check(),
+        ["guard"] => guard::check(),
+        ["guard", "--update"] => guard::update(),
         ["bench", "index"] => bench_index::run(5_000_000),
         ["bench", "queries"] => bench_index::run_queries(1_000_000),
         ["bench", "queries", quads] => match quads.parse() {
@@ -73,6 +77,7 @@ fn test() -> anyhow::Result<()> {
         step("cargo", &["test", "--workspace"], &environment)?;
     }
     ui::check_if_possible()?;
+    guard::check_if_possible()?;
     match suites() {
         Some(_) => conformance(&[])?,
         None => eprintln!("the public suites are not here (WEBLOOM_SUITES), so conformance was not counted"),
@@ -83,9 +88,9 @@ fn test() -> anyhow::Result<()> {
 
 /// Runs the public suites.
 fn conformance(arguments: &[&str]) -> anyhow::Result<()> {
-    let mut words = vec!["run", "--quiet", "--package", "webloom-conformance", "--"];
-    words.extend(arguments);
-    step("cargo", &words, &[])
+    step("cargo", &["build", "--quiet", "--workspace", "--all-targets"], &[])?;
+    let binary = target_folder()?.join("debug/webloom-conformance");
+    step(&binary.to_string_lossy(), arguments, &[])
 }
 
 /// The folder of the public suites, where it is there.
@@ -109,8 +114,10 @@ fn check() -> anyhow::Result<()> {
 
 /// Prints every field of a crawl specification into `config/default.toml`.
 fn codegen(compare_only: bool) -> anyhow::Result<()> {
-    let printed = Command::new(cargo())
-        .args(["run", "--quiet", "--package", "webloom", "--", "crawl", "--print-spec"])
+    // With the whole workspace's features, so that what the tests build is not built again.
+    step("cargo", &["build", "--quiet", "--workspace", "--all-targets"], &[])?;
+    let printed = Command::new(target_folder()?.join("debug/webloom"))
+        .args(["crawl", "--print-spec"])
         .current_dir(root())
         .output()
         .context("cannot run webloom")?;
@@ -191,6 +198,12 @@ fn python_with(name: &str, packages: &[&str]) -> anyhow::Result<PathBuf> {
 fn installed(program: &str) -> bool {
     env::var_os("PATH")
         .is_some_and(|path| env::split_paths(&path).any(|folder| folder.join(program).is_file()))
+}
+
+fn target_folder() -> anyhow::Result<PathBuf> {
+    let metadata = tidy::metadata(&root(), &["--no-deps"])?;
+    let folder = metadata["target_directory"].as_str().context("cargo metadata names no target directory")?;
+    Ok(Path::new(folder).to_owned())
 }
 
 fn cargo() -> String {

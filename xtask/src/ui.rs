@@ -1,12 +1,12 @@
 //! The web interface: its packages, types, unit tests and build, then its use in a real Chromium against a running `webloom demo`.
 //! Needs Node.js; Chromium is installed where it is missing and the package manager can.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Context, bail};
 
-use crate::{installed, output, root, step, tidy};
+use crate::{installed, output, root, step, target_folder};
 
 /// The oldest Node.js that the build tools run on.
 const NODE_MIN: (u32, u32) = (20, 19);
@@ -29,7 +29,7 @@ pub(crate) fn check() -> anyhow::Result<()> {
     // The server's build script installs the packages and builds the interface into the binary; that it was told to skip this elsewhere
     // does not count here.
     // With the whole workspace's features, so that what the tests built is not built again.
-    step("cargo", &["build", "--workspace", "--bin", "webloom"], &[("WEBLOOM_UI", "build".to_owned())])?;
+    step("cargo", &["build", "--workspace", "--all-targets"], &[("WEBLOOM_UI", "build".to_owned())])?;
     packages()?;
     npm(&["run", "check"], &[])?;
     npm(&["test"], &[])?;
@@ -111,12 +111,6 @@ fn npm(arguments: &[&str], environment: &[(&str, String)]) -> anyhow::Result<()>
     let mut words = vec!["--prefix", folder.to_str().unwrap_or("ui")];
     words.extend(arguments);
     step("npm", &words, environment)
-}
-
-fn target_folder() -> anyhow::Result<PathBuf> {
-    let metadata = tidy::metadata(&root(), &["--no-deps"])?;
-    let folder = metadata["target_directory"].as_str().context("cargo metadata names no target directory")?;
-    Ok(Path::new(folder).to_owned())
 }
 
 fn folder() -> PathBuf {
