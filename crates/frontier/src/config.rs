@@ -126,7 +126,8 @@ impl Default for FrontierConfig {
             hosts_active_max: 16 * 1024,
             turns_max: 64,
             long_pause: Duration::from_secs(60),
-            seen_table_keys: 1 << 20,
+            // As many as fit the room that a hash map takes for half as many and one more.
+            seen_table_keys: (7 << 21) / 8,
             seen_filter_bytes: 128 << 20,
             recrawl: Recrawl::Off,
         }

@@ -5,6 +5,7 @@ pub mod contract;
 mod fjall_frontier;
 mod linkers;
 mod log;
+pub mod measure;
 mod memory_frontier;
 mod record;
 mod schedule;

@@ -14,7 +14,7 @@ use parking_lot::RwLock;
 use serde::{Deserialize, Serialize};
 use webloom_model::{FrontierError, LinkCandidate, PageUrl};
 
-use crate::seen::{read_exact_at, sync_directory};
+use crate::seen::{read_at, read_exact_at, sync_directory};
 
 /// Size of a file of the log. No record crosses from one to the next.
 const SEGMENT_BYTES: u64 = 1 << 30;
@@ -281,25 +281,29 @@ impl LogReader {
             .ok_or_else(|| damaged(position, "behind the end of the log".to_owned()))
     }
 
+    /// The depth that a URL was found at: all that is needed to know its place in a queue.
+    pub fn depth(&self, position: u64) -> Result<u32, FrontierError> {
+        let bytes = self.bytes(position)?;
+        Ok(decode(position, &bytes)?.depth)
+    }
+
     /// Header and payload.
     fn bytes(&self, position: u64) -> Result<Vec<u8>, FrontierError> {
         let segment = self.segment(position)?;
         let offset = position % SEGMENT_BYTES;
-        let length = segment.metadata().map_err(|error| log_error(&error))?.len();
-        let left = usize::try_from(length.saturating_sub(offset)).unwrap_or(usize::MAX);
-        let mut bytes = vec![0; READ_BYTES.min(left)];
-        read_exact_at(&segment, &mut bytes, offset).map_err(|error| log_error(&error))?;
-        let Some(header) = bytes.get(..HEADER_BYTES) else {
+        let mut bytes = vec![0; READ_BYTES];
+        let read = read_at(&segment, &mut bytes, offset).map_err(|error| log_error(&error))?;
+        let Some(header) = bytes[..read].get(..HEADER_BYTES) else {
             return Err(damaged(position, "behind the end of the log".to_owned()));
         };
         let whole = HEADER_BYTES + payload_bytes(position, header)?;
-        if whole > left {
-            return Err(damaged(position, "cut off".to_owned()));
-        }
-        let read = bytes.len().min(whole);
         bytes.resize(whole, 0);
-        read_exact_at(&segment, &mut bytes[read..], offset + read as u64)
-            .map_err(|error| log_error(&error))?;
+        if let Some(rest) = bytes.get_mut(read..) {
+            read_exact_at(&segment, rest, offset + read as u64).map_err(|error| match error.kind() {
+                io::ErrorKind::UnexpectedEof => damaged(position, "cut off".to_owned()),
+                _ => log_error(&error),
+            })?;
+        }
         Ok(bytes)
     }
 }

@@ -27,6 +27,10 @@ pub(super) struct Change<'a> {
     pub anchor: Anchor,
     pub now: Instant,
     pub batch: OwnedWriteBatch,
+    /// Entries of the queue that come and go, with their attempts or nothing; the last word on a key counts. They go into the batch in
+    /// the order of their keys, and so do lives: that is kinder to the store's memory.
+    queue: Vec<([u8; 16], Option<u32>)>,
+    lives: Vec<([u8; 16], Vec<u8>)>,
     pub summary: OfferSummary,
     pub indexed: i64,
     pub no_page: i64,
@@ -73,6 +77,8 @@ impl<'a> Change<'a> {
     ) -> Self {
         Self {
             batch: store.database.batch(),
+            queue: Vec::new(),
+            lives: Vec::new(),
             store,
             writer,
             config,
@@ -90,42 +96,44 @@ impl<'a> Change<'a> {
         }
     }
 
-    /// Queues what is new among the candidates, in the order they come. Gives the positions of those that are not.
-    pub fn offer(&mut self, wishes: &[Wish<'_>]) -> Result<Vec<Option<u64>>, FrontierError> {
+    /// Queues what is new among the candidates, in the order they come. Tells which were known.
+    pub fn offer(&mut self, wishes: &[Wish<'_>]) -> Result<Vec<bool>, FrontierError> {
         let keys: Vec<UrlKey> =
             wishes.iter().map(|wish| self.store.secret.key(wish.candidate.url.as_str())).collect();
-        let positions = self.writer.find(&keys)?;
+        let known = self.writer.are_known(&keys)?;
         let mut in_batch: HashSet<UrlKey, BuildAlready> = HashSet::default();
         let found_at_ms = self.anchor.to_wall_floor(self.now);
-        for ((wish, key), position) in wishes.iter().zip(keys).zip(&positions) {
+        for ((wish, key), &known) in wishes.iter().zip(keys).zip(&known) {
             if self.config.domain_budget.is_some() {
                 self.count_linker(wish.candidate)?;
             }
             if self.config.depth_max.is_some_and(|depth| wish.candidate.depth > depth) {
                 self.summary.too_deep += 1;
-            } else if position.is_some() || in_batch.contains(&key) {
+            } else if known || in_batch.contains(&key) {
                 self.summary.seen += 1;
             } else if self.host(wish.candidate.url.host())?.record.blocked {
                 self.summary.refused += 1;
             } else {
                 in_batch.insert(key);
-                self.writer.unfinished = true;
-                let position = self.writer.log.append(wish.candidate, wish.parent, found_at_ms)?;
-                let place = Place::new(wish.score, wish.candidate.depth, position);
-                if wish.score.is_some() {
-                    let life = LifeRecord { score: wish.score, ..LifeRecord::new(position) };
-                    self.put_life(key, &life)?;
-                }
-                self.fresh.push((key, position));
-                self.enqueue(wish.candidate.url.host(), place, 0)?;
-                if let Some(host) = self.hosts.get_mut(wish.candidate.url.host()) {
-                    host.fresh.push((place, 0));
-                }
-                self.summary.new += 1;
-                self.known += 1;
+                self.queue_new(wish, key, found_at_ms)?;
             }
         }
-        Ok(positions)
+        Ok(known)
+    }
+
+    fn queue_new(&mut self, wish: &Wish<'_>, key: UrlKey, found_at_ms: u64) -> Result<(), FrontierError> {
+        self.writer.unfinished = true;
+        let position = self.writer.log.append(wish.candidate, wish.parent, found_at_ms)?;
+        let place = Place::new(wish.score, wish.candidate.depth, position);
+        if wish.score.is_some() {
+            let life = LifeRecord { score: wish.score, ..LifeRecord::new(position) };
+            self.put_life(key, &life)?;
+        }
+        self.fresh.push((key, position));
+        self.enqueue(wish.candidate.url.host(), place, 0)?.fresh.push((place, 0));
+        self.summary.new += 1;
+        self.known += 1;
+        Ok(())
     }
 
     /// Counts the domain of a link's page among those that link to its target's.
@@ -151,12 +159,17 @@ impl<'a> Change<'a> {
     }
 
     /// Puts an entry into the queue of a host, on disk.
-    pub fn enqueue(&mut self, host: &str, place: Place, attempt: u32) -> Result<(), FrontierError> {
+    pub fn enqueue(
+        &mut self,
+        host: &str,
+        place: Place,
+        attempt: u32,
+    ) -> Result<&mut HostChange, FrontierError> {
+        let number = self.host(host)?.record.number;
+        self.queue.push((queue_key(number, place), Some(attempt)));
         let host = self.changed_host(host)?;
         host.record.queued += 1;
-        let number = host.record.number;
-        self.batch.insert(&self.store.queue, queue_key(number, place), attempt_bytes(attempt));
-        Ok(())
+        Ok(host)
     }
 
     /// Takes an entry out of the queue of a host, on disk.
@@ -164,7 +177,7 @@ impl<'a> Change<'a> {
         let host = self.changed_host(host)?;
         host.record.queued = host.record.queued.saturating_sub(1);
         let number = host.record.number;
-        self.batch.remove(&self.store.queue, queue_key(number, place));
+        self.queue.push((queue_key(number, place), None));
         Ok(())
     }
 
@@ -271,7 +284,7 @@ impl<'a> Change<'a> {
     }
 
     pub fn put_life(&mut self, key: UrlKey, life: &LifeRecord) -> Result<(), FrontierError> {
-        self.batch.insert(&self.store.lives, key.to_bytes(), encode(life)?);
+        self.lives.push((key.to_bytes(), encode(life)?));
         Ok(())
     }
 
@@ -288,6 +301,21 @@ impl<'a> Change<'a> {
         self.known += 1;
         self.no_page += 1;
         Ok(())
+    }
+
+    /// Puts queue entries and lives into the batch.
+    pub fn batch_entries(&mut self) {
+        self.lives.sort_by_key(|(key, _)| *key);
+        for (key, life) in self.lives.drain(..) {
+            self.batch.insert(&self.store.lives, key, life);
+        }
+        self.queue.sort_by_key(|(key, _)| *key);
+        for (key, attempt) in self.queue.drain(..) {
+            match attempt {
+                Some(attempt) => self.batch.insert(&self.store.queue, key, attempt_bytes(attempt)),
+                None => self.batch.remove(&self.store.queue, key),
+            }
+        }
     }
 
     /// A host, as it will be after this change.

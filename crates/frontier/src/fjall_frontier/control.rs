@@ -17,6 +17,7 @@ use webloom_model::{
 use super::change::{self, Change, Wish, report_of};
 use super::store::store_error;
 use super::{Core, FjallFrontier};
+use crate::log::Logged;
 use crate::record::{
     HostRecord, LifeRecord, StageRecord, damaged, decode, later_key, queue_key, queue_place, timestamp,
 };
@@ -25,22 +26,22 @@ use crate::seen::UrlKey;
 use crate::{UrlState, UrlStatus};
 
 /// URLs that are changed in one go.
-const CHUNK: usize = 2000;
+const CHUNK: usize = 8000;
 /// Hosts on disk that one look at the queues goes through.
 const HOSTS_LOOKED_AT_MAX: usize = 200_000;
 
-/// A URL that is known, with all that is stored of it.
-struct Known {
+/// A URL that is known, with what became of it.
+struct Known<'u> {
+    url: &'u PageUrl,
     key: UrlKey,
-    candidate: LinkCandidate,
-    found_at_ms: u64,
+    depth: u32,
     life: LifeRecord,
 }
 
-impl Known {
+impl Known<'_> {
     /// Where its entry stands, if it is queued.
     fn place(&self) -> Place {
-        Place::new(self.life.score, self.candidate.depth, self.life.position)
+        Place::new(self.life.score, self.depth, self.life.position)
     }
 }
 
@@ -78,9 +79,9 @@ impl FjallFrontier {
                 .iter()
                 .map(|(candidate, score)| Wish { candidate, parent: None, score: *score })
                 .collect();
-            let positions = change.offer(&wishes)?;
-            for ((candidate, score), position) in candidates.iter().zip(positions) {
-                if let (Some(score), Some(_)) = (score, position) {
+            let were_known = change.offer(&wishes)?;
+            for ((candidate, score), was_known) in candidates.iter().zip(were_known) {
+                if let (Some(score), true) = (score, was_known) {
                     known.push((candidate.url.clone(), *score));
                 }
             }
@@ -131,20 +132,20 @@ impl FjallFrontier {
         &self,
         change: &mut Change<'_>,
         core: &mut Core,
-        mut known: Known,
+        mut known: Known<'_>,
         score: f32,
     ) -> Result<bool, FrontierError> {
-        let host = known.candidate.url.host().to_owned();
+        let host = known.url.host();
         let before = known.place();
         known.life.score = Some(score).filter(|score| !score.is_nan());
         let place = known.place();
         match known.life.stage {
-            StageRecord::Queued if !core.scheduler.is_out(&host, before) => {
+            StageRecord::Queued if !core.scheduler.is_out(host, before) => {
                 if place != before {
-                    change.dequeue(&host, before)?;
-                    change.enqueue(&host, place, known.life.attempts)?;
-                    core.scheduler.take_away(&host, before, change.now);
-                    change.host(&host)?.fresh.push((place, known.life.attempts));
+                    change.dequeue(host, before)?;
+                    let attempts = known.life.attempts;
+                    change.enqueue(host, place, attempts)?.fresh.push((place, attempts));
+                    core.scheduler.take_away(host, before, change.now);
                 }
             }
             // It counts when its time has come.
@@ -200,34 +201,34 @@ impl FjallFrontier {
         &self,
         change: &mut Change<'_>,
         core: &mut Core,
-        mut known: Known,
+        mut known: Known<'_>,
     ) -> Result<bool, FrontierError> {
-        let host = known.candidate.url.host().to_owned();
+        let host = known.url.host();
         let place = known.place();
         let at_ms = self.anchor.to_wall_floor(change.now);
         match known.life.stage {
             StageRecord::Banned { .. } => return Ok(false),
             // Whoever has it will settle it; a retry is all that could come of it then.
-            StageRecord::Queued if core.scheduler.is_out(&host, place) => {
+            StageRecord::Queued if core.scheduler.is_out(host, place) => {
                 let banned = !std::mem::replace(&mut known.life.banned, true);
                 change.put_life(known.key, &known.life)?;
                 return Ok(banned);
             }
             StageRecord::Queued => {
-                change.dequeue(&host, place)?;
-                core.scheduler.take_away(&host, place, change.now);
+                change.dequeue(host, place)?;
+                core.scheduler.take_away(host, place, change.now);
             }
             StageRecord::Waiting { due_ms } => {
                 change.batch.remove(&self.store.later, later_key(due_ms, known.life.position));
-                let record = &mut change.changed_host(&host)?.record;
+                let record = &mut change.changed_host(host)?.record;
                 record.waiting = record.waiting.saturating_sub(1);
-                core.scheduler.waits_no_more(&host, change.now);
+                core.scheduler.waits_no_more(host, change.now);
             }
             StageRecord::Indexed { .. } => {
-                let record = &mut change.changed_host(&host)?.record;
+                let record = &mut change.changed_host(host)?.record;
                 record.indexed = record.indexed.saturating_sub(1);
                 change.indexed -= 1;
-                core.scheduler.unindex(&host, change.now);
+                core.scheduler.unindex(host, change.now);
             }
             StageRecord::NoPage { .. } => change.no_page -= 1,
         }
@@ -296,8 +297,7 @@ impl FjallFrontier {
         known.life.score = Some(1.0);
         known.life.next_visit_ms = None;
         change.put_life(known.key, &known.life)?;
-        change.enqueue(url.host(), known.place(), 0)?;
-        change.host(url.host())?.fresh.push((known.place(), 0));
+        change.enqueue(url.host(), known.place(), 0)?.fresh.push((known.place(), 0));
         self.commit(change, PersistMode::SyncData, Some(core))?;
         Ok(true)
     }
@@ -313,7 +313,8 @@ impl FjallFrontier {
         let record = change.host(url.host())?.record;
         let core = self.core.lock();
         let place = known.place();
-        let Known { candidate, life, found_at_ms, .. } = known;
+        let life = known.life;
+        let Logged { candidate, found_at_ms } = self.log.read(life.position)?;
         let stage = match life.stage {
             StageRecord::Queued if core.scheduler.is_out(url.host(), place) => UrlStage::Leased,
             StageRecord::Queued if record.blocked => UrlStage::Banned { at: timestamp(found_at_ms) },
@@ -440,25 +441,18 @@ impl FjallFrontier {
         &self,
         change: &mut Change<'_>,
         urls: impl Iterator<Item = &'u PageUrl>,
-    ) -> Result<Vec<Option<Known>>, FrontierError> {
-        let keys: Vec<UrlKey> = urls.map(|url| self.store.secret.key(url.as_str())).collect();
+    ) -> Result<Vec<Option<Known<'u>>>, FrontierError> {
+        let urls: Vec<(&PageUrl, UrlKey)> =
+            urls.map(|url| (url, self.store.secret.key(url.as_str()))).collect();
+        let keys: Vec<UrlKey> = urls.iter().map(|(_, key)| *key).collect();
         let positions = change.writer.find(&keys)?;
-        let mut found = Vec::with_capacity(keys.len());
-        for (key, position) in keys.into_iter().zip(positions) {
-            let Some(position) = position else {
-                found.push(None);
-                continue;
-            };
-            let logged = self.log.read(position)?;
+        let known = |((url, key), position): ((&'u PageUrl, UrlKey), Option<u64>)| {
+            let Some(position) = position else { return Ok(None) };
+            let depth = self.log.depth(position)?;
             let life = change::life(&self.store, key)?.unwrap_or_else(|| LifeRecord::new(position));
-            found.push(Some(Known {
-                key,
-                candidate: logged.candidate,
-                found_at_ms: logged.found_at_ms,
-                life,
-            }));
-        }
-        Ok(found)
+            Ok(Some(Known { url, key, depth, life }))
+        };
+        urls.into_iter().zip(positions).map(known).collect()
     }
 
     /// Waits for what was written to be on the platter.

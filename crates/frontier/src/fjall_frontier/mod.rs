@@ -51,8 +51,10 @@ use crate::seen::{SeenLimits, SeenStore, UrlKey};
 const RETRIES_PER_WRITE: usize = 1000;
 /// When to look again for hosts that wait on disk and could not be taken up.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
+/// Keys that are read from the log at once, when runs are made anew.
+const KEYS_PER_INSERT: usize = 64 * 1024;
 /// Records of hosts that are kept at hand.
-const HOSTS_CACHED_MAX: usize = 64 * 1024;
+const HOSTS_CACHED_MAX: usize = 256 * 1024;
 
 /// Keeps all URLs of a crawl in a directory. See [`Frontier`] for what it promises.
 ///
@@ -109,7 +111,11 @@ impl Core {
 
 impl Writer {
     fn find(&mut self, keys: &[UrlKey]) -> Result<Vec<Option<u64>>, FrontierError> {
-        self.seen.find(keys).map_err(|error| FrontierError::Store(format!("URL store: {error}")))
+        self.seen.find(keys).map_err(|error| seen_error(&error))
+    }
+
+    fn are_known(&mut self, keys: &[UrlKey]) -> Result<Vec<bool>, FrontierError> {
+        self.seen.contains(keys).map_err(|error| seen_error(&error))
     }
 
     /// What is stored of a host; nothing when it is new.
@@ -153,15 +159,18 @@ impl FjallFrontier {
             table_keys: config.seen_table_keys.max(1),
             filter_bytes_max: config.seen_filter_bytes,
         };
-        let seen_error = |error: std::io::Error| FrontierError::Store(format!("URL store: {error}"));
-        let (mut seen, covered) =
-            SeenStore::open(&path.join("seen"), limits, counters.log_end).map_err(seen_error)?;
+        let (mut seen, covered) = SeenStore::open(&path.join("seen"), limits, counters.log_end)
+            .map_err(|error| seen_error(&error))?;
         let mut keys = Vec::new();
         log.reader().scan(covered, counters.log_end, |url, position| {
+            if keys.len() == KEYS_PER_INSERT {
+                seen.insert(&keys, position).map_err(|error| seen_error(&error))?;
+                keys.clear();
+            }
             keys.push((store.secret.key(url), position));
             Ok(())
         })?;
-        seen.insert(&keys, counters.log_end).map_err(seen_error)?;
+        seen.insert(&keys, counters.log_end).map_err(|error| seen_error(&error))?;
         let mut scheduler = Scheduler::new(config.clone());
         scheduler.set_totals(totals(&counters));
         let frontier = Self {
@@ -231,7 +240,7 @@ impl FjallFrontier {
     /// Which of these URLs are known: for measuring.
     pub fn are_known(&self, urls: &[PageUrl]) -> Result<Vec<bool>, FrontierError> {
         let keys: Vec<UrlKey> = urls.iter().map(|url| self.store.secret.key(url.as_str())).collect();
-        Ok(self.writer.lock().find(&keys)?.into_iter().map(|position| position.is_some()).collect())
+        self.writer.lock().are_known(&keys)
     }
 
     fn config(&self) -> Arc<FrontierConfig> {
@@ -286,8 +295,7 @@ impl FjallFrontier {
             life.next_visit_ms = None;
             change.put_life(url_key, &life)?;
             let place = Place::new(life.score, candidate.depth, position);
-            change.enqueue(host, place, attempt)?;
-            change.host(host)?.fresh.push((place, attempt));
+            change.enqueue(host, place, attempt)?.fresh.push((place, attempt));
             told.push((candidate.url, revisit));
         }
         // From here to the scheduler's hearing of it nobody may read the queues.
@@ -467,6 +475,10 @@ impl FjallFrontier {
     }
 }
 
+fn seen_error(error: &std::io::Error) -> FrontierError {
+    FrontierError::Store(format!("URL store: {error}"))
+}
+
 fn totals(counters: &CountersRecord) -> Totals {
     let CountersRecord { known, indexed, no_page, hosts, .. } = *counters;
     Totals { known, indexed, no_page, hosts }
@@ -479,6 +491,7 @@ fn get_host(store: &Store, name: &str) -> Result<Option<HostRecord>, FrontierErr
 
 /// Puts what follows from a change into its batch: records of hosts, the rota, counters.
 fn prepare(change: &mut Change<'_>, core: &mut Core) -> Result<(), FrontierError> {
+    change.batch_entries();
     let Change { store, writer, anchor, batch, hosts, .. } = change;
     let mut counters = writer.counters;
     let mut in_order: Vec<_> = hosts.iter_mut().collect();
@@ -506,6 +519,10 @@ fn prepare(change: &mut Change<'_>, core: &mut Core) -> Result<(), FrontierError
                 batch.remove(&store.rota, number.to_be_bytes());
             }
             _ => {}
+        }
+        // What came and went in equal numbers leaves a host as it was.
+        if writer.hosts.get(&**name) == Some(record) {
+            continue;
         }
         if record.counts() != host.counted {
             counters.hosts = counters.hosts.saturating_add_signed(if host.counted { -1 } else { 1 });
@@ -536,8 +553,7 @@ fn write(change: &mut Change<'_>, mode: PersistMode) -> Result<(), FrontierError
     let batch = std::mem::replace(&mut change.batch, change.store.database.batch());
     batch.durability(Some(mode)).commit().map_err(|error| store_error(&error))?;
     let end = change.writer.log.end();
-    let kept = change.writer.seen.insert(&change.fresh, end);
-    kept.map_err(|error| FrontierError::Store(format!("URL store: {error}")))
+    change.writer.seen.insert(&change.fresh, end).map_err(|error| seen_error(&error))
 }
 
 impl Frontier for FjallFrontier {

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use fjall::config::{FilterPolicy, FilterPolicyEntry};
 use fjall::{Database, Keyspace, KeyspaceCreateOptions};
 use webloom_model::FrontierError;
 
@@ -20,6 +21,8 @@ const CACHE_BYTES: u64 = 64 * 1024 * 1024;
 const WRITES_BYTES: u64 = 32 * 1024 * 1024;
 /// Writes that opening may have to go through again.
 const JOURNAL_BYTES: u64 = 64 * 1024 * 1024;
+/// Threads that write files and merge them. With two, the first runs in circles on a core of its own while the second merges.
+const WORKERS: usize = 1;
 /// Longest key the store takes, less our prefix.
 const KEY_BYTES_MAX: usize = 60_000;
 
@@ -58,13 +61,17 @@ impl Store {
         let database = Database::builder(path)
             .cache_size(CACHE_BYTES)
             .max_journaling_size(JOURNAL_BYTES)
+            .worker_threads(WORKERS)
             .open()
             .map_err(|error| match error {
                 fjall::Error::Locked => FrontierError::Locked { path: directory.display().to_string() },
                 other => store_error(&other),
             })?;
-        let keyspace = |name: &str| {
-            let options = || KeyspaceCreateOptions::default().max_memtable_size(WRITES_BYTES);
+        let options = || KeyspaceCreateOptions::default().max_memtable_size(WRITES_BYTES);
+        let keyspace = |name: &str| database.keyspace(name, options).map_err(|error| store_error(&error));
+        // What is only gone through in order needs no filters.
+        let in_order = |name: &str| {
+            let options = || options().filter_policy(FilterPolicy::all(FilterPolicyEntry::None));
             database.keyspace(name, options).map_err(|error| store_error(&error))
         };
         // Nothing else is looked at, nor created, before the format is known.
@@ -93,12 +100,12 @@ impl Store {
             }
         };
         Ok(Self {
-            queue: keyspace("queue")?,
-            later: keyspace("later")?,
+            queue: in_order("queue")?,
+            later: in_order("later")?,
             lives: keyspace("lives")?,
             hosts: keyspace("hosts")?,
-            rota: keyspace("rota")?,
-            exhausted: keyspace("exhausted")?,
+            rota: in_order("rota")?,
+            exhausted: in_order("exhausted")?,
             domains: keyspace("domains")?,
             robots: keyspace("robots")?,
             contexts: keyspace("contexts")?,

@@ -74,6 +74,9 @@ struct HostId(u32);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct DomainId(u32);
 
+/// For so long it is not looked again for tired hosts when there were none.
+const LOOK_FOR_TIRED: Duration = Duration::from_millis(20);
+
 /// When something became ready, and its number among all that ever did: together a first-in-first-out order.
 type Turn = (Instant, u64);
 
@@ -126,6 +129,8 @@ pub(crate) struct Scheduler {
     expired: Vec<LeaseId>,
     /// Hosts that had their share of turns, or cannot be asked for long.
     tired: Vec<HostId>,
+    /// When and at what turn none was tired.
+    none_tired: Option<(Instant, u64)>,
     /// Idle hosts with manners that are not stored.
     dropped: Vec<LaidDown>,
 }
@@ -154,6 +159,7 @@ impl Scheduler {
             idle: BTreeSet::new(),
             expired: Vec::new(),
             tired: Vec::new(),
+            none_tired: None,
             dropped: Vec::new(),
         }
     }
@@ -608,10 +614,18 @@ impl Scheduler {
             || host.blocked
     }
 
-    /// All hosts in memory that are tired: for when there is no room for others.
+    /// All hosts in memory that are tired: for when there is no room for others. Having found none, it does not look again before
+    /// something can have changed.
     pub fn find_tired(&mut self, now: Instant) {
+        if let Some((moment, turn)) = self.none_tired
+            && now.saturating_duration_since(moment) < LOOK_FOR_TIRED
+            && self.turns - turn < (self.host_ids.len() / 4) as u64
+        {
+            return;
+        }
         let tired = |id: &&HostId| self.is_tired(self.host(**id), now);
         self.tired = self.host_ids.values().filter(tired).copied().collect();
+        self.none_tired = self.tired.is_empty().then_some((now, self.turns));
     }
 
     pub fn counts(&self) -> FrontierCounts {

@@ -1,10 +1,12 @@
-//! The two threads behind the store: one writes full tables out as runs, one merges runs and makes filters.
+//! The threads behind the store: one writes full tables out as runs, two merge runs and make filters.
 //!
 //! They share lists of tables and runs with the store behind a lock that is held for a moment only. Runs lie in the order of the
-//! log. [`RUNS_PER_MERGE`] neighbours of about a size are merged into one, so each key is rewritten a logarithmic number of times. Adding keys waits in one case only: when the disk is so slow that [`TABLES_MAX`] full tables lie in memory.
+//! log. Each is kept [`RATIO`] times as large as all newer ones together, so there are few, most keys are in the first that is looked
+//! at, and a key is rewritten a logarithmic number of times. While a large merge goes on, the other thread merges what is newer. Adding keys
+//! waits in one case only: when the disk is so slow that [`TABLES_MAX`] full tables lie in memory.
 
+use std::collections::HashSet;
 use std::io;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -16,10 +18,12 @@ use super::filter::Filter;
 use super::key::UrlKey;
 use super::run::{Run, RunRecords, RunWriter};
 
-/// Neighbouring runs that become one, at least.
-const RUNS_PER_MERGE: usize = 4;
+/// How many times a run is as large as all newer ones, at least, when all merges are done.
+const RATIO: u64 = 4;
 /// Full tables in memory, at most.
-const TABLES_MAX: usize = 4;
+const TABLES_MAX: usize = 3;
+/// Keys that are merged between two looks at whether to stop.
+const KEYS_BETWEEN_LOOKS: u64 = 1 << 16;
 
 type Tables = Vec<Arc<Table>>;
 type Runs = Vec<Arc<Run>>;
@@ -38,6 +42,8 @@ struct State {
     frozen: Vec<Arc<Table>>,
     /// In the order of the log.
     runs: Vec<Arc<Run>>,
+    /// Where the runs begin that are being merged.
+    merging: HashSet<u64>,
     /// Bytes of the filter that is wished for.
     filter_wish: Option<usize>,
     filter_made: Option<Filter>,
@@ -94,6 +100,16 @@ impl Shared {
 }
 
 impl State {
+    /// Runs to be merged next, marked as being merged: of those that are newer than all that are.
+    fn next_merge(&mut self) -> Option<Vec<Arc<Run>>> {
+        let busy = self.runs.iter().rposition(|run| self.merging.contains(&run.from));
+        let free = &self.runs[busy.map_or(0, |busy| busy + 1)..];
+        let counts: Vec<u64> = free.iter().map(|run| run.count).collect();
+        let runs = free[mergeable(&counts)?..].to_vec();
+        self.merging.extend(runs.iter().map(|run| run.from));
+        Some(runs)
+    }
+
     fn check(&self) -> io::Result<()> {
         match &self.failure {
             Some(failure) => Err(io::Error::other(failure.clone())),
@@ -102,25 +118,18 @@ impl State {
     }
 }
 
-/// The neighbours to merge next, by the sizes of all runs: of all rows of [`RUNS_PER_MERGE`] or more of which the largest is no more
-/// than half, the smallest one. So a key's run at least doubles whenever the key is rewritten.
-fn mergeable(counts: &[u64]) -> Option<Range<usize>> {
-    let mut best: Option<(u64, Range<usize>)> = None;
-    for from in 0..counts.len() {
-        let (mut total, mut largest) = (0_u64, 0);
-        for (to, &count) in counts.iter().enumerate().skip(from) {
-            total += count;
-            largest = largest.max(count);
-            if best.as_ref().is_some_and(|(least, _)| total >= *least) {
-                break;
-            }
-            if to + 1 - from >= RUNS_PER_MERGE && largest * 2 <= total {
-                best = Some((total, from..to + 1));
-                break;
-            }
+/// From which run on all runs are to be merged into one, by their sizes, oldest first: from the oldest that is less than [`RATIO`] times as
+/// large as all that are newer.
+fn mergeable(counts: &[u64]) -> Option<usize> {
+    let mut newer = 0;
+    let mut from = None;
+    for (number, &count) in counts.iter().enumerate().rev() {
+        if count < newer * RATIO {
+            from = Some(number);
         }
+        newer += count;
     }
-    best.map(|(_, range)| range)
+    from
 }
 
 /// The threads.
@@ -134,7 +143,13 @@ impl Background {
             let shared = shared.clone();
             std::thread::Builder::new().name(name.into()).spawn(move || work(&shared))
         };
-        Ok(Self { threads: vec![start("webloom-seen-flush", flush)?, start("webloom-seen-merge", merge)?] })
+        Ok(Self {
+            threads: vec![
+                start("webloom-seen-flush", flush)?,
+                start("webloom-seen-merge", merge)?,
+                start("webloom-seen-merge", merge)?,
+            ],
+        })
     }
 
     /// Ends the threads; work that was begun is dropped, for the log holds all of it.
@@ -180,7 +195,7 @@ fn flush(shared: &Shared) {
 fn write_table(directory: &Path, table: &Table) -> io::Result<Run> {
     let mut keys: Vec<(UrlKey, u64)> = table.keys.iter().map(|(key, position)| (*key, *position)).collect();
     keys.sort_unstable();
-    let mut writer = RunWriter::new(directory, table.from, table.to)?;
+    let mut writer = RunWriter::new(directory, table.from, table.to, keys.len() as u64)?;
     for (key, position) in keys {
         writer.push(key, position)?;
     }
@@ -204,9 +219,8 @@ fn merge(shared: &Shared) {
                 if let Some(bytes) = state.filter_wish.take() {
                     break Work::Filter(bytes, state.frozen.clone(), state.runs.clone());
                 }
-                let counts: Vec<u64> = state.runs.iter().map(|run| run.count).collect();
-                match mergeable(&counts) {
-                    Some(range) => break Work::Merge(state.runs[range].to_vec()),
+                match state.next_merge() {
+                    Some(runs) => break Work::Merge(runs),
                     None => shared.changed.wait(&mut state),
                 }
             }
@@ -242,7 +256,8 @@ fn make_filter(shared: &Shared, bytes: usize, tables: &[Arc<Table>], runs: &[Arc
 /// Merges neighbours into one run, and puts it in their place.
 fn merge_runs(shared: &Shared, runs: &[Arc<Run>]) -> io::Result<()> {
     let (Some(first), Some(last)) = (runs.first(), runs.last()) else { return Ok(()) };
-    let mut writer = RunWriter::new(&shared.directory, first.from, last.to)?;
+    let count = runs.iter().map(|run| run.count).sum();
+    let mut writer = RunWriter::new(&shared.directory, first.from, last.to, count)?;
     let mut sources: Vec<(RunRecords, (UrlKey, u64))> = Vec::with_capacity(runs.len());
     for run in runs {
         let mut records = run.records()?;
@@ -260,16 +275,19 @@ fn merge_runs(shared: &Shared, runs: &[Arc<Run>]) -> io::Result<()> {
             None => drop(sources.swap_remove(least)),
         }
         written += 1;
-        if written.is_multiple_of(1 << 20) && shared.state.lock().stop {
+        if written.is_multiple_of(KEYS_BETWEEN_LOOKS) && shared.state.lock().stop {
             return Ok(());
         }
     }
     let merged = Arc::new(writer.finish()?);
     {
         let mut state = shared.state.lock();
-        // Only this thread removes runs, so they are still there, side by side.
+        // Nobody else touches runs that are being merged, so they are still there, side by side.
         if let Some(at) = state.runs.iter().position(|run| run.from == first.from) {
             state.runs.splice(at..at + runs.len(), [merged]);
+        }
+        for run in runs {
+            state.merging.remove(&run.from);
         }
     }
     shared.changed.notify_all();
@@ -292,15 +310,16 @@ mod tests {
             for burst in bursts {
                 runs.extend(std::iter::repeat_n(1000, burst));
                 tables += burst as u64;
-                while let Some(range) = mergeable(&runs) {
-                    let merged: u64 = runs[range.clone()].iter().sum();
+                while let Some(from) = mergeable(&runs) {
+                    let merged: u64 = runs.drain(from..).sum();
                     rewritten += merged;
-                    runs.splice(range, [merged]);
+                    runs.push(merged);
                 }
             }
-            let doublings = u64::from(tables.ilog2()) + 1;
-            prop_assert!(runs.len() as u64 <= 3 * doublings, "{} runs of {tables} tables: {runs:?}", runs.len());
-            prop_assert!(rewritten <= tables * 1000 * doublings, "{rewritten} rewritten of {tables} tables");
+            // Each run is a fifth of what it and all newer ones come to, or less.
+            let levels = u64::from(tables.ilog(RATIO + 1)) + 1;
+            prop_assert!(runs.len() as u64 <= levels, "{} runs of {tables} tables: {runs:?}", runs.len());
+            prop_assert!(rewritten <= tables * 1000 * levels * (RATIO + 1), "{rewritten} rewritten of {tables} tables");
         }
     }
 }

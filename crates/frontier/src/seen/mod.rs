@@ -1,14 +1,15 @@
 //! "Seen before?" for any number of URLs, exactly, within a budget of memory.
 //!
-//! In: keys of URLs with their positions in the log. Out: for each key asked for, its position or nothing. The newest keys are in a
-//! table in memory; a full table becomes a sorted [run](run) on disk; runs of a size are merged, so that their number stays
-//! logarithmic. A [filter](filter) of fixed size keeps most questions about new keys away from the disk. Flushing and merging
-//! are done by two threads of their own, and neither asking nor adding waits for them.
+//! In: keys of URLs with their positions in the log. Out: for each key asked for, whether it is known, and its position if wished. The
+//! newest keys are in a table in memory; a full table becomes a sorted [run](run) on disk; small runs are merged into larger ones, so that
+//! there is one that holds most keys and few others. A [filter](filter) of fixed size keeps most questions about new keys away from the
+//! disk. Questions come in batches and are put to each run in the order of their keys. Flushing and merging are done by threads
+//! of their own, and neither asking nor adding waits for them.
 //!
 //! **Nothing here is the truth.** The log is: runs are made from it, a run that is missing or broken is made anew from it, and
 //! what is not in a run yet is read from it at opening. So this can neither lose a URL nor invent one.
 //!
-//! Start at [`SeenStore::find`] and [`SeenStore::insert`]; what the threads do is in [`background`].
+//! Start at [`SeenStore::contains`] and [`SeenStore::insert`]; what the threads do is in [`background`].
 
 mod background;
 mod filter;
@@ -24,7 +25,7 @@ use background::{Background, Shared};
 use filter::Filter;
 pub(crate) use key::{BuildAlready, Secret, UrlKey};
 use run::{BLOCK_BYTES, Run};
-pub(crate) use run::{read_exact_at, sync_directory};
+pub(crate) use run::{read_at, read_exact_at, sync_directory};
 
 /// Memory that the store may take, in parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +40,7 @@ pub(crate) struct SeenLimits {
 const FILTER_BYTES_FIRST: usize = 256 * 1024;
 const FILTER_GROWTH: usize = 8;
 /// Keys that were asked for lately and are kept at hand: a site's menu is on each of its pages.
-const RECENT: usize = 1 << 16;
+const RECENT: usize = 1 << 18;
 
 /// A table of keys in memory: the last part of the log.
 pub(crate) struct Table {
@@ -94,38 +95,66 @@ impl SeenStore {
         Ok((store, covered))
     }
 
+    /// Which of these keys were inserted before.
+    pub fn contains(&mut self, keys: &[UrlKey]) -> io::Result<Vec<bool>> {
+        Ok(self.look_up(keys, false)?.into_iter().map(|position| position != NOWHERE).collect())
+    }
+
     /// The positions of keys; nothing for those that were never inserted.
     pub fn find(&mut self, keys: &[UrlKey]) -> io::Result<Vec<Option<u64>>> {
+        let found = self.look_up(keys, true)?;
+        Ok(found.into_iter().map(|position| (position != NOWHERE).then_some(position)).collect())
+    }
+
+    /// The positions of keys, or [`NOWHERE`]. When nobody wants `positions`, those on disk are told as [`SOMEWHERE`].
+    fn look_up(&mut self, keys: &[UrlKey], positions: bool) -> io::Result<Vec<u64>> {
         self.take_filter();
+        let mut found = vec![NOWHERE; keys.len()];
+        let mut open = self.maybe_known(keys);
         let (frozen, mut runs) = self.shared.look()?;
-        // Most keys are in the largest run.
+        open.retain(|&(key, number)| {
+            let answer = self.in_memory(key, &frozen, positions);
+            found[number as usize] = answer.unwrap_or(NOWHERE);
+            answer.is_none()
+        });
+        // Neighbours in a run are neighbours on disk. Most keys are in the largest run.
+        open.sort_unstable_by_key(|(key, _)| *key);
         runs.sort_by_key(|run| std::cmp::Reverse(run.count));
         let mut block = [0; BLOCK_BYTES];
-        let mut found = vec![None; keys.len()];
-        for (answer, &key) in found.iter_mut().zip(keys) {
-            if self.filter.as_ref().is_some_and(|filter| !filter.may_contain(key)) {
-                continue;
-            }
-            let recent = key.low as usize % RECENT;
-            if self.recent[recent].0 == key && self.recent[recent].1 != NOWHERE {
-                *answer = Some(self.recent[recent].1);
-                continue;
-            }
-            *answer = self.table.keys.get(&key).copied();
-            if answer.is_none() {
-                *answer = frozen.iter().rev().find_map(|table| table.keys.get(&key).copied());
-            }
-            for run in &runs {
-                if answer.is_some() {
-                    break;
+        for run in &runs {
+            let mut missing = Vec::new();
+            for &(key, number) in &open {
+                match run.find(key, &mut block)? {
+                    Some(at) => {
+                        let position = if positions { run.position(at)? } else { SOMEWHERE };
+                        found[number as usize] = position;
+                        self.recent[key.low as usize % RECENT] = (key, position);
+                    }
+                    None => missing.push((key, number)),
                 }
-                *answer = run.find(key, &mut block)?;
             }
-            if let Some(position) = *answer {
-                self.recent[recent] = (key, position);
-            }
+            open = missing;
         }
         Ok(found)
+    }
+
+    /// Those keys that the filter does not know to be new, with their numbers.
+    fn maybe_known(&self, keys: &[UrlKey]) -> Vec<(UrlKey, u32)> {
+        let numbered = keys.iter().copied().zip(0_u32..);
+        match &self.filter {
+            Some(filter) => numbered.filter(|(key, _)| filter.may_contain(*key)).collect(),
+            None => numbered.collect(),
+        }
+    }
+
+    /// What is known of a key without a look at the disk.
+    fn in_memory(&self, key: UrlKey, frozen: &[Arc<Table>], positions: bool) -> Option<u64> {
+        let (recent, position) = self.recent[key.low as usize % RECENT];
+        if recent == key && position != NOWHERE && !(positions && position == SOMEWHERE) {
+            return Some(position);
+        }
+        let tables = std::iter::once(&self.table).chain(frozen.iter().map(|table| &**table));
+        tables.map(|table| &table.keys).find_map(|keys| keys.get(&key).copied())
     }
 
     /// Adds keys that are not there yet. `to` is the end of the log behind them.
@@ -206,6 +235,8 @@ impl Drop for SeenStore {
 
 /// No position of the log.
 const NOWHERE: u64 = u64::MAX;
+/// A position that nobody asked for.
+const SOMEWHERE: u64 = u64::MAX - 1;
 
 /// Opens the runs that cover the log from its beginning without a gap, and removes all others: those that were merged into a
 /// larger one, those that are not whole, and those behind the end of the log.

@@ -1,43 +1,68 @@
 //! One sorted, immutable file of keys and the positions they stand for.
 //!
 //! ```text
-//! block* fences trailer
-//! block   = 170 records (key 16 bytes, position 8 bytes, little-endian), their number and checksum; 4096 bytes
-//! fences  = the first half of each block's first key, 8 bytes each: held in memory while the run is open
-//! trailer = magic, version, from, to, count, checksum of fences and trailer
+//! keys      16 bytes each, little-endian halves, sorted; 64 of them are a block
+//! positions 8 bytes each, in the order of the keys
+//! sums      4 bytes a block: checksum of its keys and its positions
+//! fences    4 bytes a block: the first 32 bits of its first key; held in memory while the run is open
+//! trailer   magic, version, from, to, count, checksum of sums, fences and trailer
 //! ```
 //!
-//! Keys are hashes and so are evenly spread: the fence of a key is guessed by a multiplication, and the block it names is the
-//! only thing read. A run covers the log from `from` to `to`; both are in its name too, so that a directory can be put in
-//! order without opening the files. A file is complete once it has its final name.
+//! Keys are hashes and so are evenly spread: the fence of a key is guessed by a multiplication, and one read of 1 KiB tells whether the
+//! key is there, however large the run. Its position takes another read of 8 bytes, for those who want it. A run covers
+//! the log from `from` to `to`; both are in its name too, so that a directory can be put in order without opening the files. A file is
+//! complete once it has its final name.
 
 use std::fs::File;
-use std::io::{self, BufWriter, Read, Write};
+use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use super::key::UrlKey;
 
-pub(super) const RECORD_BYTES: usize = 24;
-pub(super) const BLOCK_BYTES: usize = 4096;
-pub(super) const BLOCK_RECORDS: usize = 170;
+const KEY_BYTES: usize = 16;
+const POSITION_BYTES: usize = 8;
+const BLOCK_RECORDS: usize = 64;
+/// The keys of a block.
+pub(super) const BLOCK_BYTES: usize = BLOCK_RECORDS * KEY_BYTES;
 const TRAILER_BYTES: usize = 40;
 const MAGIC: [u8; 4] = *b"wlsr";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// Bytes read or written at once when a run is gone through from end to end.
-const STREAM_BYTES: usize = 64 * BLOCK_BYTES;
+const STREAM_BYTES: usize = 256 * 1024;
+/// Bytes after which what was written is sent to the disk, so that nobody else's write waits behind gigabytes of ours.
+const SYNC_BYTES: u64 = 32 << 20;
 
 /// An open run.
 #[derive(Debug)]
 pub(crate) struct Run {
     path: PathBuf,
     file: File,
-    fences: Vec<u64>,
+    fences: Vec<u32>,
     /// Records.
     pub count: u64,
     /// Covers the log from here
     pub from: u64,
     /// to here.
     pub to: u64,
+}
+
+/// Where the parts of a run of so many records lie.
+struct Layout {
+    blocks: u64,
+    positions: u64,
+    sums: u64,
+    trailer: u64,
+}
+
+impl Layout {
+    /// Nothing when there can be no such file.
+    fn of(count: u64) -> Option<Self> {
+        let blocks = count.div_ceil(BLOCK_RECORDS as u64);
+        let positions = count.checked_mul(KEY_BYTES as u64)?;
+        let sums = positions.checked_add(count.checked_mul(POSITION_BYTES as u64)?)?;
+        // Sums and fences are of a size.
+        Some(Self { blocks, positions, sums, trailer: sums.checked_add(blocks * 8)? })
+    }
 }
 
 impl Run {
@@ -62,40 +87,51 @@ impl Run {
         let trailer_at = length.checked_sub(TRAILER_BYTES as u64).ok_or_else(|| broken("it is too short"))?;
         let mut trailer = [0; TRAILER_BYTES];
         read_exact_at(&file, &mut trailer, trailer_at)?;
-        let number = |at: usize| u64::from_le_bytes(std::array::from_fn(|byte| trailer[at + byte]));
         if trailer[..4] != MAGIC {
             return Err(broken("its end is missing"));
         }
-        if trailer[4..8] != VERSION.to_le_bytes() {
-            return Err(broken("it has another version"));
+        let version = number32(&trailer[4..]);
+        if version != VERSION {
+            let what = format!("`{}` has version {version}, known is {VERSION}", path.display());
+            return Err(io::Error::new(io::ErrorKind::InvalidData, what));
         }
-        let (from, to, count) = (number(8), number(16), number(24));
-        let blocks = count.div_ceil(BLOCK_RECORDS as u64);
-        let fences_at = blocks.checked_mul(BLOCK_BYTES as u64).ok_or_else(|| broken("its count"))?;
-        if blocks.checked_mul(8).and_then(|bytes| bytes.checked_add(fences_at)) != Some(trailer_at) {
+        let (from, to, count) = (number64(&trailer[8..]), number64(&trailer[16..]), number64(&trailer[24..]));
+        let layout = Layout::of(count).ok_or_else(|| broken("its count"))?;
+        if layout.trailer != trailer_at {
             return Err(broken("its length does not fit its count"));
         }
-        let mut bytes = vec![0; usize::try_from(blocks * 8).map_err(|_| broken("it is too long"))?];
-        read_exact_at(&file, &mut bytes, fences_at)?;
-        if number(32) != u64::from(checksum(&bytes, &trailer[..32])) {
+        let mut tables = vec![0; usize::try_from(layout.blocks * 8).map_err(|_| broken("it is too long"))?];
+        read_exact_at(&file, &mut tables, layout.sums)?;
+        if number64(&trailer[32..]) != u64::from(checksum(&tables, &trailer[..32])) {
             return Err(broken("its checksum"));
         }
-        let fences =
-            bytes.chunks_exact(8).map(|fence| u64::from_le_bytes(std::array::from_fn(|byte| fence[byte])));
-        Ok(Self { path: path.to_owned(), fences: fences.collect(), file, count, from, to })
+        let fences = tables[tables.len() / 2..].chunks_exact(4).map(number32).collect();
+        Ok(Self { path: path.to_owned(), fences, file, count, from, to })
     }
 
-    /// The position of a key. `block` is room to read into.
+    /// The number of a key in the order of the run. `block` is room to read into.
     pub fn find(&self, key: UrlKey, block: &mut [u8; BLOCK_BYTES]) -> io::Result<Option<u64>> {
-        let Some(mut number) = self.block_of(key.high) else { return Ok(None) };
+        let fence = fence_of(key);
+        let Some(mut number) = self.block_of(fence) else { return Ok(None) };
         loop {
             let found = self.find_in_block(number, key, block)?;
-            // Keys that agree in their first half can stand on both sides of a fence.
-            if found.is_some() || number == 0 || self.fences[number] != key.high {
+            // Keys that agree in their first bits can stand on both sides of a fence.
+            if found.is_some() || number == 0 || self.fences[number] != fence {
                 return Ok(found);
             }
             number -= 1;
         }
+    }
+
+    /// The position that a key stands for, by the number that [`Run::find`] gave.
+    pub fn position(&self, number: u64) -> io::Result<u64> {
+        let mut bytes = [0; POSITION_BYTES];
+        read_exact_at(
+            &self.file,
+            &mut bytes,
+            self.count * KEY_BYTES as u64 + number * POSITION_BYTES as u64,
+        )?;
+        Ok(u64::from_le_bytes(bytes))
     }
 
     fn find_in_block(
@@ -104,46 +140,41 @@ impl Run {
         key: UrlKey,
         block: &mut [u8; BLOCK_BYTES],
     ) -> io::Result<Option<u64>> {
-        read_exact_at(&self.file, block, number as u64 * BLOCK_BYTES as u64)?;
-        let count = self.records_in(number);
+        let first = (number * BLOCK_RECORDS) as u64;
+        let count = records_in(self.count, number as u64);
+        read_exact_at(&self.file, &mut block[..count * KEY_BYTES], first * KEY_BYTES as u64)?;
         let (mut low, mut high) = (0, count);
         while low < high {
             let middle = usize::midpoint(low, high);
-            let (found, position) = record(block, middle);
-            match found.cmp(&key) {
+            match key_at(block, middle).cmp(&key) {
                 std::cmp::Ordering::Less => low = middle + 1,
                 std::cmp::Ordering::Greater => high = middle,
-                std::cmp::Ordering::Equal => return Ok(Some(position)),
+                std::cmp::Ordering::Equal => return Ok(Some(first + middle as u64)),
             }
         }
         Ok(None)
     }
 
-    fn records_in(&self, block: usize) -> usize {
-        let before = block as u64 * BLOCK_RECORDS as u64;
-        (self.count - before).min(BLOCK_RECORDS as u64) as usize
-    }
-
-    /// The last block whose fence is not above `high`.
-    fn block_of(&self, high: u64) -> Option<usize> {
+    /// The last block whose fence is not above this one.
+    fn block_of(&self, fence: u32) -> Option<usize> {
         let fences = &self.fences;
         let blocks = fences.len();
-        if blocks == 0 || fences[0] > high {
+        if blocks == 0 || fences[0] > fence {
             return None;
         }
         // From the guess outwards in growing steps, then by halves.
-        let guess = ((u128::from(high) * blocks as u128) >> 64) as usize;
+        let guess = ((u64::from(fence) * blocks as u64) >> 32) as usize;
         let (mut low, mut step) = (guess, 1);
-        while fences[low] > high {
+        while fences[low] > fence {
             low = low.saturating_sub(step);
             step *= 2;
         }
         let (mut end, mut step) = (low + 1, 1);
-        while end < blocks && fences[end] <= high {
+        while end < blocks && fences[end] <= fence {
             end = (end + step).min(blocks);
             step *= 2;
         }
-        let within = fences[low..end].partition_point(|&fence| fence <= high);
+        let within = fences[low..end].partition_point(|&other| other <= fence);
         Some(low + within - 1)
     }
 
@@ -160,100 +191,141 @@ impl Run {
     }
 }
 
-fn record(block: &[u8], number: usize) -> (UrlKey, u64) {
-    let bytes = &block[number * RECORD_BYTES..(number + 1) * RECORD_BYTES];
-    let word = |at: usize| u64::from_le_bytes(std::array::from_fn(|byte| bytes[at + byte]));
-    (UrlKey { high: word(0), low: word(8) }, word(16))
+/// The first bits of a key.
+fn fence_of(key: UrlKey) -> u32 {
+    (key.high >> 32) as u32
+}
+
+/// Records in the block of that number, of a run of so many.
+fn records_in(count: u64, block: u64) -> usize {
+    count.saturating_sub(block * BLOCK_RECORDS as u64).min(BLOCK_RECORDS as u64) as usize
+}
+
+fn key_at(block: &[u8], number: usize) -> UrlKey {
+    let bytes = &block[number * KEY_BYTES..];
+    UrlKey { high: number64(bytes), low: number64(&bytes[8..]) }
+}
+
+fn number64(bytes: &[u8]) -> u64 {
+    u64::from_le_bytes(std::array::from_fn(|byte| bytes[byte]))
+}
+
+fn number32(bytes: &[u8]) -> u32 {
+    u32::from_le_bytes(std::array::from_fn(|byte| bytes[byte]))
 }
 
 /// The records of a run from first to last, each block checked.
 pub(crate) struct RunRecords {
-    file: File,
     path: PathBuf,
-    left: u64,
-    buffer: Vec<u8>,
-    at: usize,
-    in_block: usize,
+    count: u64,
+    keys: BufReader<File>,
+    positions: BufReader<File>,
+    sums: BufReader<File>,
+    key_block: Vec<u8>,
+    position_block: Vec<u8>,
+    /// The next block.
+    block: u64,
+    /// The next record in this one, and how many it has.
     number: usize,
+    in_block: usize,
 }
 
 impl RunRecords {
     fn new(path: &Path, count: u64) -> io::Result<Self> {
-        let file = File::open(path)?;
+        let layout = Layout::of(count).ok_or(io::ErrorKind::InvalidData)?;
+        let part = |at: u64| -> io::Result<BufReader<File>> {
+            let mut file = File::open(path)?;
+            file.seek(SeekFrom::Start(at))?;
+            Ok(BufReader::with_capacity(STREAM_BYTES, file))
+        };
         Ok(Self {
-            file,
             path: path.to_owned(),
-            left: count,
-            buffer: Vec::new(),
-            at: 0,
-            in_block: 0,
+            count,
+            keys: part(0)?,
+            positions: part(layout.positions)?,
+            sums: part(layout.sums)?,
+            key_block: vec![0; BLOCK_BYTES],
+            position_block: vec![0; BLOCK_RECORDS * POSITION_BYTES],
+            block: 0,
             number: 0,
+            in_block: 0,
         })
     }
 
     /// The next record.
     pub fn next(&mut self) -> io::Result<Option<(UrlKey, u64)>> {
         if self.number == self.in_block {
-            if self.left == 0 {
+            self.next_block()?;
+            if self.in_block == 0 {
                 return Ok(None);
             }
-            self.next_block()?;
         }
-        let found = record(&self.buffer[self.at..], self.number);
+        let position = number64(&self.position_block[self.number * POSITION_BYTES..]);
+        let key = key_at(&self.key_block, self.number);
         self.number += 1;
-        self.left -= 1;
-        Ok(Some(found))
+        Ok(Some((key, position)))
     }
 
     fn next_block(&mut self) -> io::Result<()> {
-        self.at += BLOCK_BYTES;
-        if self.at >= self.buffer.len() {
-            let blocks = self.left.div_ceil(BLOCK_RECORDS as u64) as usize;
-            self.buffer.resize(STREAM_BYTES.min(blocks * BLOCK_BYTES), 0);
-            self.file.read_exact(&mut self.buffer)?;
-            self.at = 0;
+        (self.number, self.in_block) = (0, records_in(self.count, self.block));
+        if self.in_block == 0 {
+            return Ok(());
         }
-        let block = &self.buffer[self.at..self.at + BLOCK_BYTES];
-        let count = self.left.min(BLOCK_RECORDS as u64) as usize;
-        let tail = &block[BLOCK_RECORDS * RECORD_BYTES..];
-        let sum = u32::from_le_bytes(std::array::from_fn(|byte| tail[byte]));
-        if sum != crc32fast::hash(&block[..count * RECORD_BYTES]) {
+        self.block += 1;
+        let keys = &mut self.key_block[..self.in_block * KEY_BYTES];
+        let positions = &mut self.position_block[..self.in_block * POSITION_BYTES];
+        let mut sum = [0; 4];
+        self.keys.read_exact(keys)?;
+        self.positions.read_exact(positions)?;
+        self.sums.read_exact(&mut sum)?;
+        if u32::from_le_bytes(sum) != checksum(keys, positions) {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidData,
                 format!("`{}` is damaged: the checksum of a block is wrong", self.path.display()),
             ));
         }
-        self.in_block = count;
-        self.number = 0;
         Ok(())
     }
 }
 
 /// Writes a run under a temporary name, then gives it its own.
 pub(crate) struct RunWriter {
-    file: BufWriter<File>,
+    keys: BufWriter<File>,
+    positions: BufWriter<File>,
     directory: PathBuf,
     temporary: PathBuf,
-    block: Vec<u8>,
-    fences: Vec<u64>,
+    key_block: Vec<u8>,
+    position_block: Vec<u8>,
+    sums: Vec<u32>,
+    fences: Vec<u32>,
+    /// Records that were announced, and that came.
+    announced: u64,
     count: u64,
+    unsynced: u64,
     from: u64,
     to: u64,
 }
 
 impl RunWriter {
-    /// Begins a run that covers that part of the log.
-    pub fn new(directory: &Path, from: u64, to: u64) -> io::Result<Self> {
+    /// Begins a run of so many records that covers that part of the log.
+    pub fn new(directory: &Path, from: u64, to: u64, count: u64) -> io::Result<Self> {
         let temporary = directory.join(format!("{}.tmp", Run::file_name(from, to)));
-        let file = BufWriter::with_capacity(STREAM_BYTES, File::create(&temporary)?);
-        let block = Vec::with_capacity(BLOCK_BYTES);
+        let layout = Layout::of(count).ok_or(io::ErrorKind::InvalidInput)?;
+        let keys = File::create(&temporary)?;
+        let mut positions = File::options().write(true).open(&temporary)?;
+        positions.seek(SeekFrom::Start(layout.positions))?;
         Ok(Self {
-            file,
+            keys: BufWriter::with_capacity(STREAM_BYTES, keys),
+            positions: BufWriter::with_capacity(STREAM_BYTES, positions),
             directory: directory.to_owned(),
             temporary,
-            block,
+            key_block: Vec::with_capacity(BLOCK_BYTES),
+            position_block: Vec::with_capacity(BLOCK_RECORDS * POSITION_BYTES),
+            sums: Vec::new(),
             fences: Vec::new(),
+            announced: count,
             count: 0,
+            unsynced: 0,
             from,
             to,
         })
@@ -261,54 +333,66 @@ impl RunWriter {
 
     /// Adds a record; they must come in order.
     pub fn push(&mut self, key: UrlKey, position: u64) -> io::Result<()> {
-        if self.block.is_empty() {
-            self.fences.push(key.high);
+        if self.key_block.is_empty() {
+            self.fences.push(fence_of(key));
         }
-        for word in [key.high, key.low, position] {
-            self.block.extend_from_slice(&word.to_le_bytes());
-        }
+        self.key_block.extend_from_slice(&key.high.to_le_bytes());
+        self.key_block.extend_from_slice(&key.low.to_le_bytes());
+        self.position_block.extend_from_slice(&position.to_le_bytes());
         self.count += 1;
-        if self.block.len() == BLOCK_RECORDS * RECORD_BYTES { self.end_block() } else { Ok(()) }
+        if self.key_block.len() == BLOCK_BYTES { self.end_block() } else { Ok(()) }
     }
 
     fn end_block(&mut self) -> io::Result<()> {
-        let sum = crc32fast::hash(&self.block);
-        self.block.resize(BLOCK_RECORDS * RECORD_BYTES, 0);
-        self.block.extend_from_slice(&sum.to_le_bytes());
-        self.block.resize(BLOCK_BYTES, 0);
-        self.file.write_all(&self.block)?;
-        self.block.clear();
+        self.sums.push(checksum(&self.key_block, &self.position_block));
+        self.keys.write_all(&self.key_block)?;
+        self.positions.write_all(&self.position_block)?;
+        self.unsynced += (self.key_block.len() + self.position_block.len()) as u64;
+        self.key_block.clear();
+        self.position_block.clear();
+        if self.unsynced >= SYNC_BYTES {
+            self.unsynced = 0;
+            self.keys.get_ref().sync_data()?;
+        }
         Ok(())
     }
 
     /// Makes the run durable and opens it.
     pub fn finish(mut self) -> io::Result<Run> {
-        if !self.block.is_empty() {
+        if !self.key_block.is_empty() {
             self.end_block()?;
         }
-        let fences: Vec<u8> = self.fences.iter().flat_map(|fence| fence.to_le_bytes()).collect();
+        if self.count != self.announced {
+            let what = format!("{} known URLs came where {} were announced", self.count, self.announced);
+            return Err(io::Error::new(io::ErrorKind::InvalidData, what));
+        }
+        let tables: Vec<u8> =
+            self.sums.iter().chain(&self.fences).flat_map(|word| word.to_le_bytes()).collect();
         let mut trailer = Vec::with_capacity(TRAILER_BYTES);
         trailer.extend_from_slice(&MAGIC);
         trailer.extend_from_slice(&VERSION.to_le_bytes());
         for number in [self.from, self.to, self.count] {
             trailer.extend_from_slice(&number.to_le_bytes());
         }
-        trailer.extend_from_slice(&u64::from(checksum(&fences, &trailer)).to_le_bytes());
-        self.file.write_all(&fences)?;
-        self.file.write_all(&trailer)?;
-        self.file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_data()?;
+        trailer.extend_from_slice(&u64::from(checksum(&tables, &trailer)).to_le_bytes());
+        self.keys.flush()?;
+        // The rest follows the positions.
+        self.positions.write_all(&tables)?;
+        self.positions.write_all(&trailer)?;
+        self.positions.into_inner().map_err(io::IntoInnerError::into_error)?.sync_data()?;
         let path = self.directory.join(Run::file_name(self.from, self.to));
         std::fs::rename(&self.temporary, &path)?;
         sync_directory(&self.directory)?;
         let file = File::open(&path)?;
+        self.fences.shrink_to_fit();
         Ok(Run { path, file, fences: self.fences, count: self.count, from: self.from, to: self.to })
     }
 }
 
-fn checksum(fences: &[u8], trailer: &[u8]) -> u32 {
+fn checksum(first: &[u8], second: &[u8]) -> u32 {
     let mut hasher = crc32fast::Hasher::new();
-    hasher.update(fences);
-    hasher.update(trailer);
+    hasher.update(first);
+    hasher.update(second);
     hasher.finalize()
 }
 
@@ -319,16 +403,9 @@ pub(crate) fn sync_directory(directory: &Path) -> io::Result<()> {
 }
 
 /// Reads at a place of a file without moving anybody's position in it.
-#[cfg(unix)]
-pub(crate) fn read_exact_at(file: &File, buffer: &mut [u8], at: u64) -> io::Result<()> {
-    std::os::unix::fs::FileExt::read_exact_at(file, buffer, at)
-}
-
-/// Reads at a place of a file.
-#[cfg(windows)]
 pub(crate) fn read_exact_at(file: &File, mut buffer: &mut [u8], mut at: u64) -> io::Result<()> {
     while !buffer.is_empty() {
-        let read = std::os::windows::fs::FileExt::seek_read(file, buffer, at)?;
+        let read = read_some_at(file, buffer, at)?;
         if read == 0 {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
@@ -338,6 +415,31 @@ pub(crate) fn read_exact_at(file: &File, mut buffer: &mut [u8], mut at: u64) -> 
     Ok(())
 }
 
+/// The same as far as the file goes; gives how much that is.
+pub(crate) fn read_at(file: &File, buffer: &mut [u8], at: u64) -> io::Result<usize> {
+    let mut read = 0;
+    while read < buffer.len() {
+        match read_some_at(file, &mut buffer[read..], at + read as u64)? {
+            0 => break,
+            more => read += more,
+        }
+    }
+    Ok(read)
+}
+
+fn read_some_at(file: &File, buffer: &mut [u8], at: u64) -> io::Result<usize> {
+    loop {
+        #[cfg(unix)]
+        let read = std::os::unix::fs::FileExt::read_at(file, buffer, at);
+        #[cfg(windows)]
+        let read = std::os::windows::fs::FileExt::seek_read(file, buffer, at);
+        match read {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            other => return other,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -345,7 +447,7 @@ mod tests {
     use super::*;
 
     fn write(directory: &Path, keys: &[(UrlKey, u64)]) -> Run {
-        let mut writer = RunWriter::new(directory, 16, 99).unwrap();
+        let mut writer = RunWriter::new(directory, 16, 99, keys.len() as u64).unwrap();
         keys.iter().for_each(|&(key, position)| writer.push(key, position).unwrap());
         writer.finish().unwrap()
     }
@@ -366,7 +468,7 @@ mod tests {
             others in prop::collection::vec(any::<(u64, u64)>(), 0..200),
         ) {
             let directory = tempfile::tempdir().unwrap();
-            let key = |(high, low): (u64, u64)| UrlKey { high: if narrow { high % 3 } else { high }, low };
+            let key = |(high, low): (u64, u64)| UrlKey { high: if narrow { (high % 3) << 32 } else { high }, low };
             let mut keys: Vec<(UrlKey, u64)> = numbers.into_iter().map(|(pair, at)| (key(pair), at)).collect();
             keys.sort_unstable();
             keys.dedup_by_key(|(key, _)| *key);
@@ -374,12 +476,13 @@ mod tests {
             let run = Run::open(&directory.path().join(Run::file_name(16, 99))).unwrap();
             prop_assert_eq!(read_all(&run), keys.clone());
             let mut block = [0; BLOCK_BYTES];
+            let mut find = |key| run.find(key, &mut block).unwrap().map(|number| run.position(number).unwrap());
             for &(key, position) in &keys {
-                prop_assert_eq!(run.find(key, &mut block).unwrap(), Some(position));
+                prop_assert_eq!(find(key), Some(position));
             }
             for other in others.into_iter().map(key) {
                 let expected = keys.binary_search_by_key(&other, |(key, _)| *key).ok().map(|at| keys[at].1);
-                prop_assert_eq!(run.find(other, &mut block).unwrap(), expected);
+                prop_assert_eq!(find(other), expected);
             }
         }
     }
@@ -395,25 +498,41 @@ mod tests {
             std::fs::write(&path, &whole[..cut]).unwrap();
             assert!(Run::open(&path).is_err(), "cut at {cut}");
         }
-        for at in [3 * BLOCK_BYTES + 2, whole.len() - 20] {
+        for at in [whole.len() - TRAILER_BYTES - 2, whole.len() - 20] {
             let mut damaged = whole.clone();
             damaged[at] ^= 1;
             std::fs::write(&path, damaged).unwrap();
             assert!(Run::open(&path).is_err(), "a bit at {at}");
         }
-        // A damaged block is found when it is gone through.
-        let mut damaged = whole;
-        damaged[BLOCK_BYTES + 5] ^= 1;
-        std::fs::write(&path, damaged).unwrap();
-        let mut records = Run::open(&path).unwrap().records().unwrap();
-        let error = loop {
-            match records.next() {
-                Ok(Some(_)) => {}
-                Ok(None) => panic!("not noticed"),
-                Err(error) => break error,
-            }
-        };
-        assert!(error.to_string().contains("checksum of a block"), "{error}");
+        // A damaged block is found when it is gone through, in its keys and in its positions.
+        for at in [BLOCK_BYTES + 5, keys.len() * KEY_BYTES + 900] {
+            let mut damaged = whole.clone();
+            damaged[at] ^= 1;
+            std::fs::write(&path, damaged).unwrap();
+            let mut records = Run::open(&path).unwrap().records().unwrap();
+            let error = loop {
+                match records.next() {
+                    Ok(Some(_)) => {}
+                    Ok(None) => panic!("not noticed"),
+                    Err(error) => break error,
+                }
+            };
+            assert!(error.to_string().contains("checksum of a block"), "{error}");
+        }
+        // Another version is called by its name.
+        let mut older = whole.clone();
+        older[whole.len() - TRAILER_BYTES + 4] = 1;
+        std::fs::write(&path, older).unwrap();
+        let error = Run::open(&path).unwrap_err().to_string();
+        assert!(error.ends_with("has version 1, known is 2"), "{error}");
+    }
+
+    #[test]
+    fn a_run_has_as_many_records_as_were_announced() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut writer = RunWriter::new(directory.path(), 16, 99, 2).unwrap();
+        writer.push(UrlKey { high: 1, low: 1 }, 16).unwrap();
+        assert!(writer.finish().is_err());
     }
 
     #[test]

@@ -51,6 +51,8 @@ impl Model {
         let keys: Vec<UrlKey> = numbers.iter().map(|&number| key(number)).collect();
         let expected: Vec<Option<u64>> =
             numbers.iter().map(|number| self.keys.get(number).copied()).collect();
+        let known: Vec<bool> = expected.iter().map(Option::is_some).collect();
+        assert_eq!(store.contains(&keys).unwrap(), known);
         assert_eq!(store.find(&keys).unwrap(), expected);
         assert_eq!(store.len(), self.keys.len() as u64);
     }

@@ -1,0 +1,96 @@
+//! What the kernel's books say of time, memory and disk. Elsewhere than on Linux most of it is nothing.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// One kind of work: how much of it, and how long it took.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct Part {
+    /// How many.
+    pub count: u64,
+    /// By the wall.
+    pub wall: Duration,
+    /// By the time the calling thread was on a core.
+    pub cpu: Duration,
+    /// The longest call.
+    pub worst: Duration,
+}
+
+impl Part {
+    /// How many in a second.
+    pub fn per_second(&self) -> f64 {
+        self.count as f64 / self.wall.as_secs_f64().max(1e-9)
+    }
+
+    /// How many in a second on a core: what a machine does that has other things to do, too.
+    pub fn per_cpu_second(&self) -> f64 {
+        self.count as f64 / self.cpu.as_secs_f64().max(1e-9)
+    }
+
+    /// Takes in a call that ends now.
+    pub(super) fn add(&mut self, count: u64, watch: &Watch) {
+        let wall = watch.wall.elapsed();
+        self.count += count;
+        self.wall += wall;
+        self.cpu += thread_cpu().saturating_sub(watch.cpu);
+        self.worst = self.worst.max(wall);
+    }
+}
+
+/// When something began.
+pub(super) struct Watch {
+    wall: Instant,
+    cpu: Duration,
+}
+
+impl Watch {
+    pub fn start() -> Self {
+        Self { wall: Instant::now(), cpu: thread_cpu() }
+    }
+}
+
+/// How long this thread was on a core.
+pub(super) fn thread_cpu() -> Duration {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    Duration::from_nanos(text.split_whitespace().next().and_then(|first| first.parse().ok()).unwrap_or(0))
+}
+
+/// How long all threads were on a core, those that ended included.
+pub(super) fn process_cpu() -> Duration {
+    /// Of the kernel's books, on all machines of today.
+    const TICKS_PER_SECOND: f64 = 100.0;
+    let text = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    // The name in brackets may hold anything; behind it come fields without spaces in them.
+    let fields = text.rsplit_once(')').map_or("", |(_, rest)| rest).split_whitespace();
+    let ticks: u64 = fields.skip(11).take(2).filter_map(|field| field.parse::<u64>().ok()).sum();
+    Duration::from_secs_f64(ticks as f64 / TICKS_PER_SECOND)
+}
+
+/// Bytes of this process in memory: all, and those that are no files.
+pub(super) fn resident() -> (u64, u64) {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    (field(&status, "VmRSS:") << 10, field(&status, "RssAnon:") << 10)
+}
+
+/// Bytes this process had written to disk.
+pub(super) fn written_bytes() -> u64 {
+    field(&std::fs::read_to_string("/proc/self/io").unwrap_or_default(), "write_bytes:")
+}
+
+fn field(text: &str, name: &str) -> u64 {
+    let line = text.lines().find_map(|line| line.strip_prefix(name));
+    line.and_then(|rest| rest.trim().trim_end_matches("kB").trim().parse().ok()).unwrap_or(0)
+}
+
+/// Bytes of all files under a directory.
+pub(super) fn directory_bytes(path: &Path) -> u64 {
+    let Ok(entries) = std::fs::read_dir(path) else { return 0 };
+    entries
+        .filter_map(Result::ok)
+        .map(|entry| match entry.metadata() {
+            Ok(metadata) if metadata.is_dir() => directory_bytes(&entry.path()),
+            Ok(metadata) => metadata.len(),
+            Err(_) => 0,
+        })
+        .sum()
+}

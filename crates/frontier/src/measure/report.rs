@@ -1,0 +1,142 @@
+//! A measurement as it is printed and kept.
+
+use serde::Serialize;
+
+use super::{MeasureOptions, Measured, Part, Tenth};
+
+/// All of a measurement, in plain numbers.
+#[derive(Debug, Clone, Serialize)]
+pub struct Report {
+    urls: u64,
+    hosts: u64,
+    known_percent: u32,
+    seconds: f64,
+    cpu_seconds: f64,
+    reopened_in_seconds: f64,
+    worst_call_ms: f64,
+    last_tenth_to_first: Ratios,
+    last_tenth_to_first_per_cpu_second: Ratios,
+    /// Memory at the end to memory at the end of the first tenth.
+    resident_last_to_first: f64,
+    tenths: Vec<TenthReport>,
+}
+
+#[derive(Debug, Clone, Serialize)]
+struct Ratios {
+    checks: f64,
+    links: f64,
+    fill: f64,
+    leases: f64,
+    pages: f64,
+    scores: f64,
+}
+
+#[derive(Debug, Clone, Serialize)]
+struct TenthReport {
+    urls: u64,
+    checks: PartReport,
+    links: PartReport,
+    fill: PartReport,
+    leases: PartReport,
+    pages: PartReport,
+    scores: PartReport,
+    seconds: f64,
+    cpu_seconds: f64,
+    resident_bytes: u64,
+    resident_anonymous_bytes: u64,
+    disk_bytes_per_url: f64,
+    written_bytes_per_url: f64,
+    runs: usize,
+}
+
+#[derive(Debug, Clone, Serialize)]
+struct PartReport {
+    per_second: f64,
+    per_cpu_second: f64,
+    worst_call_ms: f64,
+}
+
+impl Report {
+    /// The report of a measurement.
+    pub fn new(options: &MeasureOptions, measured: &Measured) -> Self {
+        let tenths = &measured.tenths;
+        let (first, last) =
+            (tenths.first().copied().unwrap_or_default(), tenths.last().copied().unwrap_or_default());
+        let worst = tenths.iter().map(Tenth::worst_call).max().unwrap_or_default();
+        Self {
+            urls: options.urls,
+            hosts: options.hosts,
+            known_percent: options.known_percent,
+            seconds: tenths.iter().map(|tenth| tenth.wall.as_secs_f64()).sum(),
+            cpu_seconds: tenths.iter().map(|tenth| tenth.cpu.as_secs_f64()).sum(),
+            reopened_in_seconds: measured.reopened.as_secs_f64(),
+            worst_call_ms: worst.as_secs_f64() * 1e3,
+            last_tenth_to_first: Ratios::new(&first, &last, Part::per_second),
+            last_tenth_to_first_per_cpu_second: Ratios::new(&first, &last, Part::per_cpu_second),
+            resident_last_to_first: last.resident as f64 / first.resident.max(1) as f64,
+            tenths: tenths.iter().map(TenthReport::new).collect(),
+        }
+    }
+
+    /// How the last tenth compares with the first, in words.
+    pub fn ratios(&self) -> String {
+        let words = |ratios: &Ratios| {
+            let Ratios { checks, links, fill, leases, pages, scores } = ratios;
+            format!(
+                "checks {checks:.2}, links {links:.2}, filling {fill:.2}, leases {leases:.2}, pages {pages:.2}, scores {scores:.2}"
+            )
+        };
+        format!(
+            "by the wall: {}\nby the processor: {}\nmemory: {:.2}",
+            words(&self.last_tenth_to_first),
+            words(&self.last_tenth_to_first_per_cpu_second),
+            self.resident_last_to_first
+        )
+    }
+}
+
+impl Ratios {
+    fn new(first: &Tenth, last: &Tenth, rate: fn(&Part) -> f64) -> Self {
+        let ratio = |part: fn(&Tenth) -> &Part| rate(part(last)) / rate(part(first)).max(1e-9);
+        Self {
+            checks: ratio(|tenth| &tenth.checks),
+            links: ratio(|tenth| &tenth.links),
+            fill: ratio(|tenth| &tenth.fill),
+            leases: ratio(|tenth| &tenth.leases),
+            pages: ratio(|tenth| &tenth.pages),
+            scores: ratio(|tenth| &tenth.scores),
+        }
+    }
+}
+
+impl TenthReport {
+    fn new(tenth: &Tenth) -> Self {
+        let urls = tenth.urls.max(1) as f64;
+        Self {
+            urls: tenth.urls,
+            checks: PartReport::new(&tenth.checks),
+            links: PartReport::new(&tenth.links),
+            fill: PartReport::new(&tenth.fill),
+            leases: PartReport::new(&tenth.leases),
+            pages: PartReport::new(&tenth.pages),
+            scores: PartReport::new(&tenth.scores),
+            seconds: tenth.wall.as_secs_f64(),
+            cpu_seconds: tenth.cpu.as_secs_f64(),
+            resident_bytes: tenth.resident,
+            resident_anonymous_bytes: tenth.anonymous,
+            disk_bytes_per_url: tenth.disk as f64 / urls,
+            written_bytes_per_url: tenth.written as f64 / urls,
+            runs: tenth.runs,
+        }
+    }
+}
+
+impl PartReport {
+    fn new(part: &Part) -> Self {
+        Self {
+            per_second: part.per_second().round(),
+            per_cpu_second: part.per_cpu_second().round(),
+            worst_call_ms: part.worst.as_secs_f64() * 1e3,
+        }
+    }
+}
