@@ -8,6 +8,7 @@ mod frontier;
 mod links;
 mod serve;
 mod transform;
+mod warc;
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::SocketAddr;
@@ -35,6 +36,7 @@ enum What {
     Serve(serve::BenchServe),
     Frontier(frontier::BenchFrontier),
     Transform(transform::BenchTransform),
+    Warc(warc::BenchWarc),
     Web(BenchWeb),
 }
 
@@ -46,6 +48,7 @@ impl Bench {
             What::Serve(bench) => bench.run(),
             What::Frontier(bench) => bench.run(),
             What::Transform(bench) => bench.run(),
+            What::Warc(bench) => bench.run(),
             What::Web(bench) => bench.run(),
         }
     }

@@ -11,6 +11,7 @@ pub mod extract;
 pub mod load;
 pub mod materialize;
 pub mod query;
+pub mod replay;
 pub mod robots;
 pub mod search;
 pub mod serve;
