@@ -12,7 +12,7 @@ const PEER_PAGES: &str = "60";
 
 /// Runs the measurements named, or all.
 pub(crate) fn run(what: &[&str]) -> anyhow::Result<()> {
-    let all: &[&str] = &["crawl", "extract", "transform"];
+    let all: &[&str] = &["crawl", "extract", "transform", "warc"];
     let wanted = if what.is_empty() { all } else { what };
     if let Some(unknown) = wanted.iter().find(|name| !all.contains(name)) {
         bail!("`{unknown}` is not measured here; there are {}", all.join(", "));
@@ -22,6 +22,7 @@ pub(crate) fn run(what: &[&str]) -> anyhow::Result<()> {
         match *name {
             "crawl" => crawl()?,
             "transform" => transform()?,
+            "warc" => warc()?,
             _ => extract()?,
         }
     }
@@ -136,6 +137,38 @@ fn transform() -> anyhow::Result<()> {
     result["peers"] = peers;
     result["times"] = times.into();
     keep("transform", &serde_json::to_vec_pretty(&result)?)
+}
+
+/// Reads the same WARC file with Webloom, FastWARC and warcio, one after the other, and makes an index of it.
+fn warc() -> anyhow::Result<()> {
+    let python = python_with("warc-peers", &["fastwarc==1.1.0", "warcio==1.8.1"])?;
+    let folder = root().join("target/bench-warc");
+    if folder.is_dir() {
+        std::fs::remove_dir_all(&folder)?;
+    }
+    let ours = webloom(&["bench", "warc", "--write", &folder.to_string_lossy(), "--json"])?;
+    let mut result: serde_json::Value = serde_json::from_slice(&ours)?;
+    let file = result["file"].as_str().context("no file was written")?.to_owned();
+    let peers = Command::new(python)
+        .arg(root().join("bench/peers/warc.py"))
+        .arg(&file)
+        .stderr(Stdio::inherit())
+        .output()?;
+    if !peers.status.success() {
+        bail!("the peers failed");
+    }
+    let peers: serde_json::Value = serde_json::from_slice(&peers.stdout)?;
+    let mut times = serde_json::Map::new();
+    for peer in ["fastwarc", "warcio"] {
+        for what in ["iterate_answers_per_second", "payloads_answers_per_second"] {
+            let rate = |row: &serde_json::Value| row[what].as_f64().context("no rate");
+            times.insert(format!("{what} of {peer}"), (rate(&result["read"])? / rate(&peers[peer])?).into());
+        }
+    }
+    eprintln!("{}", serde_json::to_string_pretty(&times)?);
+    result["peers"] = peers;
+    result["times"] = times.into();
+    keep("warc", &serde_json::to_vec_pretty(&result)?)
 }
 
 /// What the release binary prints.

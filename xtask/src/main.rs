@@ -23,7 +23,7 @@ cargo xtask codegen     write config/default.toml (--check: only compare)
 cargo xtask ui          the web interface: types, unit tests, build, and its use in Chromium
 cargo xtask guard       instructions of hot work beside bench/guard.json (--update: write it anew)
 cargo xtask tidy        the rules of the tree: who may depend on whom, what must be there
-cargo xtask bench       measurements, results into bench/results (crawl, extract; both when not told)
+cargo xtask bench       measurements, results into bench/results (crawl, extract, transform, warc; all when not told)
 cargo xtask bench index [QUADS]  loading and asking, here and in Oxigraph (queries: only asking)";
 
 fn main() -> ExitCode {
@@ -69,7 +69,12 @@ fn test() -> anyhow::Result<()> {
     check()?;
     let python = python_with("python", &["rdflib==7.6.0", "SPARQLWrapper==2.0.0", "schemathesis==4.32.5"])
         .context("the tests compare with rdflib and ask the server as others do")?;
-    let environment = [("WEBLOOM_PYTHON", python.to_string_lossy().into_owned())];
+    let warc_tools = python_with("python-warc", &["warcio==1.8.1", "cdxj-indexer==1.5.0", "pywb==2.10.0"])
+        .context("what is archived is checked with the tools that others use")?;
+    let environment = [
+        ("WEBLOOM_PYTHON", python.to_string_lossy().into_owned()),
+        ("WEBLOOM_WARC_PYTHON", warc_tools.to_string_lossy().into_owned()),
+    ];
     if installed("cargo-nextest") {
         step("cargo", &["nextest", "run", "--workspace", "--no-fail-fast"], &environment)?;
         step("cargo", &["test", "--workspace", "--doc", "--quiet"], &environment)?;

@@ -17,7 +17,7 @@ use hyper::body::{Body, Incoming};
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncReadExt, ReadBuf};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, Sleep, sleep, timeout, timeout_at};
-use webloom_model::{Diagnostic, FetchError};
+use webloom_model::{Diagnostic, FetchError, Truncated};
 
 use crate::bandwidth::Lanes;
 use crate::config::RATIO_FREE_BYTES;
@@ -28,6 +28,10 @@ use crate::unwanted::{SNIFF_BYTES, UnwantedTypes};
 /// What is read of a body nobody wants, so that its connection can be used again.
 const DISCARD_BYTES_MAX: u64 = 64 << 10;
 const DISCARD_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// The same when somebody keeps it all the same.
+const KEPT_BYTES_MAX: u64 = 1 << 20;
+const KEPT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Frames taken in a row before other tasks get their turn.
 const BURST_MAX: u32 = 32;
@@ -62,6 +66,15 @@ pub(crate) struct ReadBody {
     pub ended_early: bool,
     /// The place of a large body among those in memory; to be kept as long as its bytes.
     pub permit: Option<OwnedSemaphorePermit>,
+    /// The body as it came, if it was to be kept.
+    pub wire: Option<Kept>,
+}
+
+/// A body as it came: content encoding kept.
+#[derive(Debug, Clone)]
+pub(crate) struct Kept {
+    pub bytes: Bytes,
+    pub truncated: Option<Truncated>,
 }
 
 /// What reading a body needs beside the body.
@@ -72,6 +85,8 @@ pub(crate) struct Means<'a> {
     pub lanes: Lanes,
     /// Types that are not read; nothing when the body is wanted whatever it is.
     pub unwanted: Option<&'a UnwantedTypes>,
+    /// Whether the body is wanted as it came, too.
+    pub keep: bool,
 }
 
 /// Why there is no body.
@@ -100,6 +115,8 @@ pub(crate) async fn read_body(
         decode::chain_or_diagnostic(content_encodings.iter().map(String::as_str), &mut diagnostics);
     let mut wire = WireBody::new(incoming, limits.wire_bytes_max, limits.idle_timeout);
     wire.lanes = means.lanes.clone();
+    // A body without an encoding is the same before and after; it is not held twice.
+    wire.kept = (means.keep && !encodings.is_empty()).then(Vec::new);
     let Collected { mut bytes, spill, stop, permit } =
         collect(&mut wire, &encodings, means, &mut diagnostics).await?;
     let is_empty = bytes.is_empty() && spill.is_none();
@@ -119,6 +136,7 @@ pub(crate) async fn read_body(
         }
     };
     let complete = matches!(end, WireEnd::Complete);
+    let is_cut = !complete || encodings.is_empty() && matches!(stop, Stop::Cut);
     let mut ended_early = false;
     match (end, stop) {
         (WireEnd::Idle, Stop::End | Stop::Broken(_)) => {
@@ -155,13 +173,16 @@ pub(crate) async fn read_body(
     if let Some(spill) = spill {
         let kept = async { spill.append(bytes).await?.0.into_bytes(limits.bytes_max) };
         let bytes = kept.await.map_err(|error| unkept(&error))?;
-        return Ok(ReadBody { bytes, wire_bytes, diagnostics, complete, ended_early, permit });
+        let wire = means.keep.then(|| wire.into_kept(&bytes, is_cut, ended_early));
+        return Ok(ReadBody { bytes, wire_bytes, diagnostics, complete, ended_early, permit, wire });
     }
     // Growth by doubling may have left as much again unused, and pages wait in queues.
     if bytes.capacity() - bytes.len() > bytes.len() / 4 {
         bytes.shrink_to_fit();
     }
-    Ok(ReadBody { bytes: bytes.into(), wire_bytes, diagnostics, complete, ended_early, permit })
+    let bytes = Bytes::from(bytes);
+    let wire = means.keep.then(|| wire.into_kept(&bytes, is_cut, ended_early));
+    Ok(ReadBody { bytes, wire_bytes, diagnostics, complete, ended_early, permit, wire })
 }
 
 /// The disk is full, or worse; the page is tried again later.
@@ -271,6 +292,20 @@ pub(crate) async fn discard(incoming: Incoming) -> bool {
     matches!(wire.end, Some(WireEnd::Complete))
 }
 
+/// Reads a body that only an archive wants, the start of it when it is long. True when the connection can be used again.
+pub(crate) async fn keep(incoming: Incoming) -> (Kept, bool) {
+    let mut wire = WireBody::new(incoming, KEPT_BYTES_MAX, KEPT_TIMEOUT);
+    wire.kept = Some(Vec::new());
+    wire.read_off(KEPT_TIMEOUT).await;
+    let truncated = match &wire.end {
+        Some(WireEnd::Complete) => None,
+        Some(WireEnd::Cut) => Some(Truncated::Length),
+        Some(WireEnd::Early(_)) => Some(Truncated::Disconnect),
+        _ => Some(Truncated::Time),
+    };
+    (Kept { bytes: wire.kept.unwrap_or_default().into(), truncated }, truncated.is_none())
+}
+
 /// Why reading stopped.
 enum Stop {
     End,
@@ -319,6 +354,8 @@ struct WireBody {
     /// Microseconds it was made to wait that nobody has accounted for yet.
     held: Arc<AtomicU64>,
     end: Option<WireEnd>,
+    /// What came, if it is to be kept.
+    kept: Option<Vec<u8>>,
 }
 
 impl WireBody {
@@ -335,6 +372,7 @@ impl WireBody {
             pause: None,
             held: Arc::default(),
             end: None,
+            kept: None,
         }
     }
 
@@ -345,6 +383,11 @@ impl WireBody {
     /// Reads on to the end if that is near.
     async fn discard_rest(&mut self) {
         self.left = self.left.min(DISCARD_BYTES_MAX);
+        self.read_off(DISCARD_TIMEOUT).await;
+    }
+
+    /// Reads on to the end, for so long.
+    async fn read_off(&mut self, limit: Duration) {
         let read_off = async {
             while let Ok(chunk) = self.fill_buf().await
                 && !chunk.is_empty()
@@ -353,7 +396,17 @@ impl WireBody {
                 self.consume(length);
             }
         };
-        let _ = timeout(DISCARD_TIMEOUT, read_off).await;
+        let _ = timeout(limit, read_off).await;
+    }
+
+    /// The body as it came; `bytes` are those that the decoders gave.
+    fn into_kept(self, bytes: &Bytes, is_cut: bool, ended_early: bool) -> Kept {
+        let truncated = match (is_cut, ended_early) {
+            (false, _) => None,
+            (true, true) => Some(Truncated::Disconnect),
+            (true, false) => Some(Truncated::Length),
+        };
+        Kept { bytes: self.kept.map_or_else(|| bytes.clone(), Bytes::from), truncated }
     }
 
     fn take_frame(&mut self, mut data: Bytes) {
@@ -367,6 +420,9 @@ impl WireBody {
         if pause >= PAUSE_MIN {
             self.held.fetch_add(u64::try_from(pause.as_micros()).unwrap_or(u64::MAX), Relaxed);
             self.pause = Some(Box::pin(sleep(pause)));
+        }
+        if let Some(kept) = &mut self.kept {
+            kept.extend_from_slice(&data);
         }
         self.chunk = data;
     }

@@ -90,6 +90,10 @@ pub struct FetchConfig {
     /// Large bodies that may be in memory at once, with all that is made of them: see `FetchedPage::reservation`.
     pub large_bodies_max: usize,
 
+    /// Write down heads as they cross the wire, for [`Tape`](crate::Tape)s. Without it a tape has the fields as they were
+    /// understood.
+    pub record: bool,
+
     /// How long an unused connection is kept. Zero keeps none.
     pub pool_idle: Duration,
     /// Unused connections kept in all.
@@ -154,6 +158,7 @@ impl Default for FetchConfig {
             large_body_bytes: 256 << 10,
             spill_body_bytes: 4 << 20,
             large_bodies_max: 16,
+            record: false,
             pool_idle: Duration::from_secs(5),
             pool_connections_max: 1024,
             follow_delay: Duration::from_secs(1),

@@ -20,7 +20,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use rustls::client::Resumption;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::{ClientConfig, HandshakeKind, RootCertStore};
+use rustls::{ClientConfig, HandshakeKind, ProtocolVersion, RootCertStore};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
@@ -28,6 +28,7 @@ use tokio_rustls::TlsConnector;
 use webloom_model::{FetchError, PageUrl};
 
 use crate::stats::{Counters, OpenConnection, count};
+use crate::tape::{HeadTape, Taped};
 use crate::{FetchConfig, FetchSetupError, Proxy};
 
 /// Addresses of one host that are tried before giving up.
@@ -64,6 +65,16 @@ pub(crate) struct Connection {
     pub remote: SocketAddr,
     /// Whether it has carried a request before.
     pub reused: bool,
+    pub line: Line,
+}
+
+/// What is known of the line beside the address at its end.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Line {
+    /// `tls/1.3` and the like; nothing when it is in the clear.
+    pub tls: Option<&'static str>,
+    /// Where heads are written down, if they are. HTTP/2 has none.
+    pub tape: Option<Arc<HeadTape>>,
 }
 
 impl Connection {
@@ -72,6 +83,9 @@ impl Connection {
     }
 
     pub async fn send(&mut self, request: Request<NoBody>) -> Result<Response<Incoming>, hyper::Error> {
+        if let Some(tape) = &self.line.tape {
+            tape.rewind();
+        }
         match &mut self.sender {
             Sender::Http1(sender) => sender.send_request(request).await,
             Sender::Http2(sender) => sender.send_request(request).await,
@@ -87,6 +101,8 @@ pub(crate) struct Connector {
     connect_timeout: Duration,
     tls_timeout: Duration,
     proxy: Option<Proxy>,
+    /// Whether heads are written down.
+    record: bool,
     counters: Arc<Counters>,
 }
 
@@ -115,6 +131,7 @@ impl Connector {
             connect_timeout: config.connect_timeout,
             tls_timeout: config.tls_timeout,
             proxy: config.proxy.clone(),
+            record: config.record,
             counters,
         })
     }
@@ -136,6 +153,7 @@ impl Connector {
                 .map_err(|_| FetchError::Timeout { step: "proxy", limit: self.connect_timeout })?
                 .map_err(|error| failed(&error))?;
         }
+        let mut line = Line { tls: None, tape: self.record.then(Arc::default) };
         let sender = if url.is_https() {
             let bare = url.host().trim_start_matches('[').trim_end_matches(']');
             let name = ServerName::try_from(bare.to_owned()).map_err(|error| failed(&error))?;
@@ -144,17 +162,19 @@ impl Connector {
                 if stream.get_ref().1.handshake_kind() == Some(HandshakeKind::Resumed) {
                     count(&self.counters.tls_resumed, 1);
                 }
+                line.tls = stream.get_ref().1.protocol_version().and_then(tls_name);
                 if stream.get_ref().1.alpn_protocol() == Some(b"h2") {
+                    line.tape = None;
                     self.speak_http2(stream, open).await.map_err(|error| failed(&error))
                 } else {
-                    self.speak_http1(stream, open).await.map_err(|error| failed(&error))
+                    self.speak_http1(stream, open, &line).await.map_err(|error| failed(&error))
                 }
             });
             secured.await.map_err(|_| FetchError::Timeout { step: "tls", limit: self.tls_timeout })??
         } else {
-            self.speak_http1(stream, open).await.map_err(|error| failed(&error))?
+            self.speak_http1(stream, open, &line).await.map_err(|error| failed(&error))?
         };
-        Ok(Connection { sender, remote, reused: false })
+        Ok(Connection { sender, remote, reused: false, line })
     }
 
     /// Opens a TCP connection to whichever address answers first. Each gets a head start over the next, unless it
@@ -197,10 +217,16 @@ impl Connector {
         }
     }
 
-    async fn speak_http1<T>(&self, stream: T, open: OpenConnection) -> Result<Sender, hyper::Error>
+    async fn speak_http1<T>(
+        &self,
+        stream: T,
+        open: OpenConnection,
+        line: &Line,
+    ) -> Result<Sender, hyper::Error>
     where
         T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
+        let stream = Taped { stream, tape: line.tape.clone() };
         let (sender, connection) = self.http1.handshake(TokioIo::new(stream)).await?;
         tokio::spawn(async move {
             // What goes wrong is told to whoever waits for the answer.
@@ -220,6 +246,15 @@ impl Connector {
             drop(open);
         });
         Ok(Sender::Http2(sender))
+    }
+}
+
+/// A version of TLS as archives name it.
+fn tls_name(version: ProtocolVersion) -> Option<&'static str> {
+    match version {
+        ProtocolVersion::TLSv1_2 => Some("tls/1.2"),
+        ProtocolVersion::TLSv1_3 => Some("tls/1.3"),
+        _ => None,
     }
 }
 

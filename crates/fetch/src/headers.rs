@@ -29,12 +29,19 @@ pub(crate) fn values(headers: &HeaderMap, name: &HeaderName) -> Vec<String> {
 
 /// Where a redirect points, or what is wrong with it.
 pub(crate) fn redirect_target(url: &PageUrl, headers: &HeaderMap) -> Result<PageUrl, String> {
-    let mut locations = headers.get_all(LOCATION).iter();
+    redirect_to(url, headers.get_all(LOCATION).iter().map(HeaderValue::as_bytes))
+}
+
+/// Where a redirect with these `Location`s points, or what is wrong with it.
+pub fn redirect_to<'a>(
+    url: &PageUrl,
+    mut locations: impl Iterator<Item = &'a [u8]>,
+) -> Result<PageUrl, String> {
     let location = locations.next().ok_or_else(|| "there is no Location".to_owned())?;
     if locations.any(|other| other != location) {
         return Err("there are several Locations".to_owned());
     }
-    url.join(&reference(location.as_bytes())).map_err(|problem| problem.to_string())
+    url.join(&reference(location)).map_err(|problem| problem.to_string())
 }
 
 /// The bytes of a Location as a URL reference. UTF-8 stays, for names in all scripts; bytes of other

@@ -16,14 +16,17 @@ mod resolve;
 pub mod robots;
 mod spill;
 mod stats;
+mod tape;
 mod unwanted;
 
 pub use config::{FetchConfig, FetchSetupError, Preference};
 pub use credentials::{AuthRule, CredentialError, HeaderRule};
 pub use decode::{Decoded, decode_capped};
 pub use fetcher::{Fetcher, Followed, Wanted};
+pub use headers::redirect_to;
 pub use proxy::{Proxy, ProxyError};
 pub use resolve::{Resolve, ResolveError, ResolveRule, ResolveRuleError, SystemResolver};
 pub use robots::{MemoryRobotsStore, RobotsRecord, RobotsRules, RobotsStore};
 pub use stats::FetchStats;
+pub use tape::Tape;
 pub use unwanted::{TypePattern, TypePatternError};

@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 use tokio::time::{Instant, sleep, timeout};
 use webloom_model::PageUrl;
 
-use crate::connect::{Connection, Sender};
+use crate::connect::{Connection, Line, Sender};
 
 /// A connection in the pool is ready but for a moment; longer means that it is not.
 const READY_TIMEOUT: Duration = Duration::from_secs(1);
@@ -51,6 +51,7 @@ struct Waiting {
     sender: Sender,
     remote: SocketAddr,
     since: Instant,
+    line: Line,
 }
 
 impl Waiting {
@@ -70,7 +71,7 @@ impl Pool {
 
     /// A connection to the origin that leads to one of `addresses`, if one waits.
     pub async fn take(&self, origin: &Origin, addresses: &[SocketAddr]) -> Option<Connection> {
-        let (mut sender, remote) = {
+        let (mut sender, remote, line) = {
             let mut state = self.state.lock();
             let waiting = state.waiting.remove(origin)?;
             // The name may lead elsewhere by now, or the rule about addresses may have changed.
@@ -79,22 +80,25 @@ impl Pool {
             }
             if let Sender::Http2(sender) = &waiting.sender {
                 let shared = Sender::Http2(sender.clone());
-                let refreshed = Waiting { sender: shared, since: Instant::now(), ..waiting };
+                let line = waiting.line.clone();
+                let refreshed =
+                    Waiting { sender: shared, since: Instant::now(), remote: waiting.remote, line };
                 state.waiting.insert(origin.clone(), refreshed);
             }
-            (waiting.sender, waiting.remote)
+            (waiting.sender, waiting.remote, waiting.line)
         };
         let ready = match &mut sender {
             Sender::Http1(sender) => timeout(READY_TIMEOUT, sender.ready()).await,
             Sender::Http2(sender) => timeout(READY_TIMEOUT, sender.ready()).await,
         };
         ready.ok()?.ok()?;
-        Some(Connection { sender, remote, reused: true })
+        Some(Connection { sender, remote, reused: true, line })
     }
 
     /// Keeps a connection whose answer was read to its end.
     pub fn put(&self, origin: Origin, connection: Connection) {
-        let waiting = Waiting { sender: connection.sender, remote: connection.remote, since: Instant::now() };
+        let Connection { sender, remote, line, .. } = connection;
+        let waiting = Waiting { sender, remote, since: Instant::now(), line };
         if self.idle.is_zero() || waiting.is_over(self.idle) {
             return;
         }

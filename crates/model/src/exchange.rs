@@ -31,6 +31,8 @@ pub struct Exchange {
     pub truncated: Option<Truncated>,
     /// The address that answered.
     pub remote: Option<IpAddr>,
+    /// `tls/1.3` and the like; nothing when it came in the clear.
+    pub tls: Option<&'static str>,
     /// When the answer began.
     pub at: Timestamp,
     /// From the request to the last byte.

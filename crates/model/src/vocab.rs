@@ -51,6 +51,11 @@ vocabulary! {
         INFERRED_FROM = "inferredFromGeneration",
         STATEMENTS = "statements",
         SOURCE_KIND = "sourceKind",
+        WARC_FILE = "warcFile",
+        WARC_OFFSET = "warcOffset",
+        WARC_RECORD = "warcRecord",
+        CAPTURE = "capture",
+        CAPTURE_STATUS = "captureStatus",
     }
 }
 

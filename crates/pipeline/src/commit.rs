@@ -1,5 +1,7 @@
 //! Makes pages durable, many at a time: first the index, then the frontier.
 //!
+//! Before the index comes the archive, when there is one: what a page's metadata name is on disk before they are.
+//!
 //! In: [`Woven`] pages from any number of tasks, through a bounded queue. Out: each task's call returns once its page
 //! is on disk. A batch is closed when it is big enough, old enough, or when every page under way is in it, so that nobody
 //! waits for pages that cannot come.
@@ -8,7 +10,7 @@
 //! writes repeats the page, and a page written twice leaves the same graph.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -17,8 +19,10 @@ use tokio::sync::{mpsc, oneshot};
 use webloom_index::{Batch, Index};
 use webloom_model::Frontier;
 
+use crate::archive::Ledger;
 use crate::counters::{Counters, Gauge, Phase};
 use crate::crawl::CrawlError;
+use crate::metadata;
 use crate::process::Woven;
 use crate::spec::WorkConfig;
 
@@ -32,6 +36,8 @@ pub(crate) struct Committer {
     requests: Option<mpsc::Sender<Request>>,
     counters: Arc<Counters>,
     failure: Arc<Mutex<Option<CrawlError>>>,
+    /// Set when nobody waits for a batch any more.
+    closing: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -42,15 +48,25 @@ impl Committer {
         frontier: Arc<dyn Frontier>,
         counters: Arc<Counters>,
         work: &WorkConfig,
+        ledger: Option<Ledger>,
     ) -> std::io::Result<Self> {
         let (sender, requests) = mpsc::channel(work.commit_pages_max * 2);
         let failure = Arc::new(Mutex::new(None));
-        let worker = Worker { index, frontier, counters: counters.clone(), work: work.clone(), requests };
+        let closing = Arc::new(AtomicBool::new(false));
+        let worker = Worker {
+            index,
+            frontier,
+            counters: counters.clone(),
+            work: work.clone(),
+            requests,
+            ledger,
+            closing: closing.clone(),
+        };
         let thread = std::thread::Builder::new().name("webloom-commit".into()).spawn({
             let failure = failure.clone();
             move || worker.run(&failure)
         })?;
-        Ok(Self { requests: Some(sender), counters, failure, thread: Some(thread) })
+        Ok(Self { requests: Some(sender), counters, failure, closing, thread: Some(thread) })
     }
 
     /// Returns when the page is durable.
@@ -75,6 +91,7 @@ impl Committer {
 
 impl Drop for Committer {
     fn drop(&mut self) {
+        self.closing.store(true, Relaxed);
         self.requests = None;
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
@@ -88,6 +105,9 @@ struct Worker {
     counters: Arc<Counters>,
     work: WorkConfig,
     requests: mpsc::Receiver<Request>,
+    /// Nothing when what was received is not kept.
+    ledger: Option<Ledger>,
+    closing: Arc<AtomicBool>,
 }
 
 impl Worker {
@@ -131,8 +151,27 @@ impl Worker {
         batch
     }
 
-    fn commit(&self, batch: Vec<Request>, replies: &mut Vec<oneshot::Sender<()>>) -> Result<(), CrawlError> {
+    /// Writes what was received, and notes in each page's metadata where it is.
+    fn archive(&mut self, batch: &mut [Request]) -> Result<(), CrawlError> {
+        let Some(ledger) = &mut self.ledger else { return Ok(()) };
+        let records: Vec<_> =
+            batch.iter_mut().map(|request| std::mem::take(&mut request.woven.captures.records)).collect();
+        let places = ledger.append(&records, &self.closing)?;
+        for (request, place) in batch.iter_mut().zip(places) {
+            if let (true, Some(place)) = (request.woven.captures.begins_with_page, place) {
+                metadata::add_place(&mut request.woven.writes, &place);
+            }
+        }
+        Ok(())
+    }
+
+    fn commit(
+        &mut self,
+        mut batch: Vec<Request>,
+        replies: &mut Vec<oneshot::Sender<()>>,
+    ) -> Result<(), CrawlError> {
         let start = Instant::now();
+        self.archive(&mut batch)?;
         let mut writes = Vec::new();
         let mut settlements = Vec::with_capacity(batch.len());
         let mut reservations = Vec::new();

@@ -18,14 +18,14 @@ use jiff::{SignedDuration, Timestamp};
 use parking_lot::{Mutex, RwLock};
 use tokio::sync::Notify;
 use tracing::{debug, warn};
-use webloom_fetch::{Fetcher, Wanted};
+use webloom_fetch::{Fetcher, Tape, Wanted};
 use webloom_frontier::{Blob, FjallFrontier};
 use webloom_model::{
     Clock, FetchOutcome, FetchedPage, Frontier, HostHint, Lease, LeaseId, LinkCandidate, PageUrl,
 };
 use webloom_transform::ContextSource;
 
-use self::links::linked_context;
+pub(crate) use self::links::linked_context;
 
 /// Requests for one context: robots files, redirects, and a link to where it really is.
 const REQUESTS_MAX: usize = 8;
@@ -147,15 +147,21 @@ impl ContextCache {
     }
 
     /// Asks for contexts that a page misses. True when at least one of them is known now.
-    pub async fn obtain(&self, missing: &[String], fetcher: &Fetcher, turns: Turns<'_>) -> bool {
+    pub async fn obtain(
+        &self,
+        missing: &[String],
+        fetcher: &Fetcher,
+        turns: Turns<'_>,
+        tape: &mut Tape,
+    ) -> bool {
         let mut gained = false;
         for iri in missing {
-            gained |= self.obtain_one(iri, fetcher, turns).await;
+            gained |= self.obtain_one(iri, fetcher, turns, tape).await;
         }
         gained
     }
 
-    async fn obtain_one(&self, iri: &str, fetcher: &Fetcher, turns: Turns<'_>) -> bool {
+    async fn obtain_one(&self, iri: &str, fetcher: &Fetcher, turns: Turns<'_>, tape: &mut Tape) -> bool {
         if let Some(known) = self.fresh(iri).or_else(|| self.stored(iri)) {
             return known.document.is_some();
         }
@@ -177,14 +183,20 @@ impl ContextCache {
             return false;
         }
         self.asked.fetch_add(1, Relaxed);
-        let answer = tokio::time::timeout(self.limits.time_max, self.follow(url, fetcher, turns))
+        let answer = tokio::time::timeout(self.limits.time_max, self.follow(url, fetcher, turns, tape))
             .await
             .unwrap_or_else(|_| Err("it took too long".to_owned()));
         self.remember(iri, answer)
     }
 
     /// Follows redirects and links to the document.
-    async fn follow(&self, url: PageUrl, fetcher: &Fetcher, turns: Turns<'_>) -> Result<String, String> {
+    async fn follow(
+        &self,
+        url: PageUrl,
+        fetcher: &Fetcher,
+        turns: Turns<'_>,
+        tape: &mut Tape,
+    ) -> Result<String, String> {
         // What fails is not tried again by anybody, so every attempt is the last.
         let mut lease = Lease {
             id: LeaseId(0),
@@ -196,7 +208,8 @@ impl ContextCache {
             let mut turn = turns.take(lease.url().host(), request).await;
             // From here on the host may have been asked, whatever becomes of this task.
             turn.hint = HostHint::default();
-            let (outcome, hint) = fetcher.fetch_as(&lease, &Wanted::context(self.limits.bytes_max)).await;
+            let wanted = Wanted::context(self.limits.bytes_max);
+            let (outcome, hint) = fetcher.fetch_as_taped(&lease, &wanted, tape).await;
             turn.hint = hint;
             drop(turn);
             match outcome {
@@ -274,7 +287,7 @@ fn after(moment: Timestamp, duration: Duration) -> Timestamp {
 }
 
 /// The text of a context document, or why it is none.
-fn document(page: &FetchedPage) -> Result<String, String> {
+pub(crate) fn document(page: &FetchedPage) -> Result<String, String> {
     if let Some(diagnostic) = page.diagnostics.first() {
         // Half a context would give its terms other meanings.
         return Err(diagnostic.message.clone());

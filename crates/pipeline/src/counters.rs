@@ -1,7 +1,7 @@
 //! What each phase has done so far: pages in, pages out, time busy. Cheap enough to count always.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
@@ -93,6 +93,12 @@ pub struct Counters {
     pub not_modified: AtomicU64,
     /// URLs that robots.txt forbids.
     pub robots_denied: AtomicU64,
+    /// Records written to the archive.
+    pub archive_records: AtomicU64,
+    /// Bytes they take there.
+    pub archive_bytes: AtomicU64,
+    /// True while the crawl waits for room on the disk.
+    pub archive_waits: AtomicBool,
     /// How long answers took.
     pub latency: Latency,
     /// The last pages, one by one.
@@ -119,6 +125,9 @@ impl Default for Counters {
             errors: AtomicU64::new(0),
             not_modified: AtomicU64::new(0),
             robots_denied: AtomicU64::new(0),
+            archive_records: AtomicU64::new(0),
+            archive_bytes: AtomicU64::new(0),
+            archive_waits: AtomicBool::new(false),
             latency: Latency::default(),
             journal: Journal::default(),
             statuses: Default::default(),

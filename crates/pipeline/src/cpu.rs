@@ -13,7 +13,7 @@ use tokio::sync::{Semaphore, oneshot};
 type Job = Box<dyn FnOnce() + Send>;
 
 /// Parsers of deeply nested pages need more than the usual two megabytes.
-const STACK_BYTES: usize = 16 << 20;
+pub(crate) const STACK_BYTES: usize = 16 << 20;
 
 /// The pool. Dropping it lets the threads finish what is queued and ends them.
 pub(crate) struct CpuPool {
@@ -76,7 +76,7 @@ impl Drop for CpuPool {
     }
 }
 
-fn words_of(panic: &(dyn Any + Send)) -> String {
+pub(crate) fn words_of(panic: &(dyn Any + Send)) -> String {
     panic
         .downcast_ref::<&str>()
         .map(|text| (*text).to_owned())

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tracing::error;
+use webloom_archive::WriteError;
 use webloom_fetch::FetchSetupError;
 use webloom_index::IndexError;
 use webloom_model::{FrontierCounts, FrontierError, LeaseAnswer};
@@ -67,6 +68,9 @@ pub enum CrawlError {
         /// Why.
         source: std::io::Error,
     },
+    /// The archive failed.
+    #[error(transparent)]
+    Archive(#[from] WriteError),
     /// A thread cannot be started.
     #[error("cannot start a thread: {0}")]
     Thread(std::io::Error),

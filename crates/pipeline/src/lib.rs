@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+pub mod archive;
 mod commit;
 pub mod contexts;
 pub mod control;
@@ -9,16 +10,19 @@ pub mod crawl;
 pub mod journal;
 pub mod metadata;
 pub mod process;
+pub mod replay;
 pub mod sources;
 pub mod spec;
 pub mod spool;
 pub mod wiring;
 
+pub use archive::{ArchiveSpec, Keep};
 pub use contexts::{ContextCache, ContextLimits};
 pub use control::{ChangeError, CrawlControl, CrawlState};
 pub use counters::{Counters, Latency, Phase, PhaseNumbers};
 pub use crawl::{CrawlError, CrawlSummary, Stop};
 pub use journal::{Entry, Journal};
+pub use replay::{Replay, ReplayError, ReplaySummary};
 pub use sources::{SourceKind, SourceSpec};
 pub use spec::{CrawlSpec, RawSpec, SpecProblem, SpecProblems, StoredLinks};
 pub use spool::{Order, Spool};

@@ -3,9 +3,11 @@
 //! In: a lease and what came of it. Out: triples about the page. Every URL that was asked for has such a graph,
 //! also the ones that gave no page: a redirect says where to, a denial says why.
 
-use oxrdf::{Literal, NamedNode, NamedNodeRef, Term, Triple};
+use oxrdf::{GraphName, Literal, NamedNode, NamedNodeRef, Term, Triple};
 use sha2::{Digest, Sha256};
-use webloom_model::vocab::{dcterms, http, prov, rdf, rdfs, wl, xsd};
+use webloom_archive::Place;
+use webloom_index::GraphWrite;
+use webloom_model::vocab::{META_PREFIX, dcterms, http, prov, rdf, rdfs, wl, xsd};
 use webloom_model::{
     BlankScope, DetectedPage, Diagnostic, FetchError, Lease, LeaseId, LinkCandidate, NotFetched, PageText,
     PageUrl, Redirect,
@@ -13,8 +15,18 @@ use webloom_model::{
 
 /// Predicates whose values depend on when and in which order pages were fetched, not on what the pages say. Two crawls
 /// of the same web agree on everything else.
-pub const VOLATILE: [NamedNodeRef<'_>; 5] =
-    [prov::GENERATED_AT_TIME, wl::DEPTH, wl::FOUND_ON, wl::ANCHOR, wl::REDIRECTED_FROM];
+pub const VOLATILE: [NamedNodeRef<'_>; 10] = [
+    prov::GENERATED_AT_TIME,
+    wl::DEPTH,
+    wl::FOUND_ON,
+    wl::ANCHOR,
+    wl::REDIRECTED_FROM,
+    wl::WARC_FILE,
+    wl::WARC_OFFSET,
+    wl::WARC_RECORD,
+    wl::CAPTURE,
+    wl::CAPTURE_STATUS,
+];
 
 /// Diagnostics kept of one page. A page broken in a thousand places is told by the first few.
 const DIAGNOSTICS_MAX: usize = 50;
@@ -78,6 +90,33 @@ pub fn of_not_fetched(lease: &Lease, reason: &NotFetched) -> Vec<Triple> {
     about.triples
 }
 
+/// Metadata of a URL that gave no page, by the words of an archive.
+pub fn of_told(
+    lease: &Lease,
+    outcome: &str,
+    status: Option<u16>,
+    code: Option<&str>,
+    reason: Option<&str>,
+) -> Vec<Triple> {
+    let mut about = About::new(lease);
+    about.say(wl::OUTCOME, Literal::from(outcome));
+    if let Some(status) = status {
+        about.say(http::STATUS_CODE, integer(u64::from(status)));
+    }
+    if let Some(code) = code {
+        about.say(wl::CODE, Literal::from(code));
+    }
+    if let Some(reason) = reason {
+        about.say(wl::REASON, Literal::from(reason));
+    }
+    about.triples
+}
+
+/// When something was had.
+pub(crate) fn of_time(page: &PageUrl, at: &jiff::Timestamp) -> Triple {
+    Triple::new(page.graph_name(), prov::GENERATED_AT_TIME, date_time(at))
+}
+
 /// Metadata of a URL that was given up.
 pub fn of_failure(lease: &Lease, error: &FetchError) -> Vec<Triple> {
     let mut about = About::new(lease);
@@ -108,6 +147,27 @@ pub fn of_source(
         about.say(wl::REASON, Literal::from(reason));
     }
     about.triples
+}
+
+/// Adds to the metadata among a page's writes where the archive has what was received.
+pub(crate) fn add_place(writes: &mut [GraphWrite], place: &Place) {
+    let Some(metadata) = writes.last_mut() else { return };
+    let GraphName::NamedNode(name) = &metadata.graph else { return };
+    let Some(url) = name.as_str().strip_prefix(META_PREFIX) else { return };
+    let page = NamedNode::new_unchecked(url);
+    metadata.triples.extend(of_place(&page, place));
+}
+
+/// Where the archive has what was received of a page.
+pub fn of_place(page: &NamedNode, place: &Place) -> Vec<Triple> {
+    let mut triples = vec![
+        Triple::new(page.clone(), wl::WARC_FILE, Literal::from(place.file.as_str())),
+        Triple::new(page.clone(), wl::WARC_OFFSET, integer(place.offset)),
+    ];
+    if let Ok(record) = NamedNode::new(place.id.trim_matches(['<', '>'])) {
+        triples.push(Triple::new(page.clone(), wl::WARC_RECORD, record));
+    }
+    triples
 }
 
 /// Collects triples about one page.
@@ -159,11 +219,11 @@ impl About {
     }
 }
 
-fn integer(value: u64) -> Literal {
+pub(crate) fn integer(value: u64) -> Literal {
     Literal::new_typed_literal(value.to_string(), xsd::INTEGER)
 }
 
-fn date_time(time: &jiff::Timestamp) -> Literal {
+pub(crate) fn date_time(time: &jiff::Timestamp) -> Literal {
     Literal::new_typed_literal(format!("{time:.3}"), xsd::DATE_TIME)
 }
 

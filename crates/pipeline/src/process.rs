@@ -1,7 +1,6 @@
 //! One page's way through the five phases. New here? Read [`process_page`] first.
 
 use std::collections::HashSet;
-use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
@@ -10,6 +9,7 @@ use sha2::{Digest, Sha256};
 use tracing::{debug, warn};
 use webloom_detect::detect;
 use webloom_extract::{Verdict, extract_links};
+use webloom_fetch::Tape;
 use webloom_index::{GraphWrite, WriteMode};
 use webloom_model::vocab::rdfs;
 use webloom_model::{
@@ -19,6 +19,7 @@ use webloom_model::{
 };
 use webloom_transform::transform;
 
+use crate::archive::{Account, Captures};
 use crate::contexts::Turns;
 use crate::counters::{Counters, Gauge, Phase};
 use crate::cpu::Panicked;
@@ -34,12 +35,16 @@ pub async fn process_page(crawl: &Crawl, lease: Lease) -> Result<(), CrawlError>
     if let Some(unwanted) = no_longer_wanted(crawl, &lease) {
         return crawl.committer.commit(unwanted).await;
     }
-    let page = match fetch(crawl, &lease).await {
+    // Bytes are written down as they come, before anyone interprets them.
+    let mut tape = crawl.tape();
+    let outcome = fetch(crawl, &lease, &mut tape).await;
+    let account = Account::of(&lease, &outcome, crawl.spec().work.attempts_max);
+    let page = match outcome {
         FetchOutcome::Fetched(page) => *page,
-        no_page => return crawl.committer.commit(without_page(crawl, lease, no_page)).await,
+        no_page => return crawl.commit_archived(without_page(crawl, lease, no_page), account, tape).await,
     };
     let remains = Remains::of(&page);
-    let woven = match weave_with_contexts(crawl, &lease, page, &remains).await {
+    let woven = match weave_with_contexts(crawl, &lease, page, &remains, &mut tape).await {
         Ok(woven) => {
             // The body has served; what waits for the commit are quads.
             drop(remains);
@@ -50,7 +55,7 @@ pub async fn process_page(crawl: &Crawl, lease: Lease) -> Result<(), CrawlError>
             remains.woven(&crawl.spec(), lease, &panicked.0)
         }
     };
-    crawl.committer.commit(without_stale_links(crawl, woven)).await
+    crawl.commit_archived(without_stale_links(crawl, woven), account, tape).await
 }
 
 /// Drops the links of a page that says nothing new, on a host that has said nothing new for a while, and says so.
@@ -75,6 +80,7 @@ async fn weave_with_contexts(
     lease: &Lease,
     page: FetchedPage,
     remains: &Remains,
+    tape: &mut Tape,
 ) -> Result<Woven, Panicked> {
     let mut woven = weave_on_pool(crawl, lease, page, 1).await?;
     let Some(contexts) = &crawl.contexts else { return Ok(woven) };
@@ -83,7 +89,7 @@ async fn weave_with_contexts(
     // A context can name others, which are missed only once it is there.
     loop {
         let missing = contexts.untried(&woven.missing, &mut tried);
-        if !contexts.obtain(&missing, &crawl.fetcher, turns).await {
+        if !contexts.obtain(&missing, &crawl.fetcher, turns, tape).await {
             return Ok(woven);
         }
         woven = weave_on_pool(crawl, lease, remains.0.clone(), 0).await?;
@@ -103,12 +109,12 @@ async fn weave_on_pool(
 }
 
 /// Asks for the page, and tells the frontier the moment the host is free again.
-async fn fetch(crawl: &Crawl, lease: &Lease) -> FetchOutcome {
+async fn fetch(crawl: &Crawl, lease: &Lease, tape: &mut Tape) -> FetchOutcome {
     // A closed semaphore would mean the crawl is being torn down; then this task is gone too.
     let _place = crawl.connections.acquire().await;
     let _fetching = Gauge::new(&crawl.counters.fetching);
     let start = Instant::now();
-    let (outcome, mut hint) = crawl.fetcher.fetch(lease).await;
+    let (outcome, mut hint) = crawl.fetcher.fetch_taped(lease, tape).await;
     count_answer(&crawl.counters, &outcome, start.elapsed());
     tell_manners(&mut hint, &outcome, start.elapsed());
     crawl.frontier.request_finished(lease.id, hint);
@@ -197,12 +203,21 @@ pub(crate) struct Woven {
     pub(crate) reservation: Option<Reservation>,
     /// What to tell those who watch, once it is durable.
     pub(crate) entry: Option<Entry>,
+    /// For the archive.
+    pub(crate) captures: Captures,
 }
 
 impl Woven {
     /// Of something that takes next to no room.
     fn new(writes: Vec<GraphWrite>, settlement: Settlement) -> Self {
-        Self { writes, settlement, missing: Vec::new(), reservation: None, entry: None }
+        Self {
+            writes,
+            settlement,
+            missing: Vec::new(),
+            reservation: None,
+            entry: None,
+            captures: Captures::default(),
+        }
     }
 
     /// With something to tell those who watch.
@@ -213,7 +228,13 @@ impl Woven {
 }
 
 /// Detect, transform, extract: from bytes to what is to be stored. No I/O, cannot fail.
-fn weave(spec: &CrawlSpec, counters: &Counters, lease: Lease, page: FetchedPage, pages: u64) -> Woven {
+pub(crate) fn weave(
+    spec: &CrawlSpec,
+    counters: &Counters,
+    lease: Lease,
+    page: FetchedPage,
+    pages: u64,
+) -> Woven {
     let validators = validators_of(&page);
     if is_as_before(&lease, &page, &validators) {
         counters.not_a_page("unchanged");
@@ -300,10 +321,11 @@ fn store(
         settlement: Settlement { lease: lease.id, kind: SettlementKind::Indexed, links, validators: None },
         missing: graph.missing,
         reservation: detected.page.reservation.clone(),
+        captures: Captures::default(),
     }
 }
 
-fn metadata_write(url: &PageUrl, triples: Vec<Triple>) -> GraphWrite {
+pub(crate) fn metadata_write(url: &PageUrl, triples: Vec<Triple>) -> GraphWrite {
     GraphWrite {
         graph: GraphName::from(url.meta_graph_name()),
         mode: WriteMode::Replace,
@@ -438,15 +460,15 @@ fn entry_without_page(lease: &Lease, outcome: &str, status: Option<u16>, message
 }
 
 /// Enough of a page to say something of it when a parser panicked.
-struct Remains(FetchedPage);
+pub(crate) struct Remains(FetchedPage);
 
 impl Remains {
-    fn of(page: &FetchedPage) -> Self {
+    pub(crate) fn of(page: &FetchedPage) -> Self {
         // The body is reference-counted; only the header fields are copied.
         Self(page.clone())
     }
 
-    fn woven(self, spec: &Arc<CrawlSpec>, lease: Lease, reason: &str) -> Woven {
+    pub(crate) fn woven(self, spec: &CrawlSpec, lease: Lease, reason: &str) -> Woven {
         let detected = DetectedPage {
             detection: Detection {
                 kind: DocumentKind::Unknown,

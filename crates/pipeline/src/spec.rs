@@ -13,6 +13,7 @@ use std::fmt;
 use std::time::Duration;
 
 use toml::{Table, Value};
+use webloom_archive::Packing;
 use webloom_extract::scope::{Patterns, TrapRules};
 use webloom_extract::{LinkQuery, LinkRules, ParameterSet, Reach, Scope};
 use webloom_fetch::{AuthRule, FetchConfig, HeaderRule, Preference, Proxy, ResolveRule, TypePattern};
@@ -20,6 +21,7 @@ use webloom_frontier::{DomainBudget, FrontierConfig, Recrawl};
 use webloom_model::PageUrl;
 use webloom_transform::{Limits, TransformConfig};
 
+use crate::archive::{ArchiveSpec, Keep};
 use crate::contexts::ContextLimits;
 use crate::sources::SourceSpec;
 use fields::{FIELDS, Field};
@@ -51,6 +53,8 @@ pub struct CrawlSpec {
     pub stale_links: bool,
     /// Follow the sitemaps that robots.txt names.
     pub sitemaps: bool,
+    /// How what was received is kept.
+    pub archive: ArchiveSpec,
     /// How the machine is used.
     pub work: WorkConfig,
     written: Table,
@@ -300,6 +304,7 @@ impl RawSpec {
         let links = read_links(&mut reader, &starts);
         let stale_links = reader.boolean("links.from_stale_pages");
         let sitemaps = reader.boolean("links.sitemaps");
+        let archive = read_archive(&mut reader);
         let work = WorkConfig {
             workers,
             connections: reader.count("work.connections").max(1),
@@ -322,6 +327,7 @@ impl RawSpec {
             stored_links,
             stale_links,
             sitemaps,
+            archive,
             work,
             written: self.table,
         })
@@ -332,6 +338,29 @@ impl RawSpec {
 fn read_budget(reader: &mut Reader<'_>) -> Option<DomainBudget> {
     let per_linking_domain = reader.count("budget.per_linking_domain") as u64;
     reader.optional_count("budget.base").map(|base| DomainBudget { base: base as u64, per_linking_domain })
+}
+
+/// How what was received is kept.
+fn read_archive(reader: &mut Reader<'_>) -> ArchiveSpec {
+    let prefix = reader.text("archive.prefix");
+    let is_name = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_');
+    if prefix.is_empty() || prefix.len() > 64 || !prefix.chars().all(is_name) {
+        reader.report("archive.prefix", format!("{prefix:?} is not valid; write letters, digits, - and _"));
+    }
+    ArchiveSpec {
+        keep: match reader.choice("archive.keep", &["all", "data", "none"]) {
+            "data" => Keep::Data,
+            "none" => Keep::Nothing,
+            _ => Keep::All,
+        },
+        packing: match reader.choice("archive.compression", &["gzip", "zstd"]) {
+            "zstd" => Packing::Zstd,
+            _ => Packing::Gzip,
+        },
+        file_bytes_max: reader.bytes("archive.rotate") as u64,
+        free_bytes_min: reader.bytes("archive.min_free") as u64,
+        prefix,
+    }
 }
 
 /// Whether and when pages are visited again.

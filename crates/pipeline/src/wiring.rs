@@ -13,6 +13,7 @@ use webloom_frontier::{Blob, FjallFrontier};
 use webloom_index::{Index, IndexConfig};
 use webloom_model::{Clock, Frontier, LinkCandidate, SystemClock};
 
+use crate::archive::{Archivist, Ledger};
 use crate::commit::Committer;
 use crate::contexts::ContextCache;
 use crate::control::CrawlControl;
@@ -58,6 +59,16 @@ impl DataDir {
         self.0.join("crawl.toml")
     }
 
+    /// What was received: WARC files.
+    pub fn archive(&self) -> PathBuf {
+        self.0.join("archive")
+    }
+
+    /// How far archive files were read into this directory.
+    pub fn replayed(&self) -> PathBuf {
+        self.0.join("archives-read.json")
+    }
+
     /// How far the sources have come.
     pub fn sources(&self) -> PathBuf {
         self.0.join("sources.json")
@@ -79,6 +90,8 @@ pub struct Crawl {
     pub(crate) connections: Semaphore,
     pub(crate) cpu: CpuPool,
     pub(crate) committer: Committer,
+    /// Nothing when what was received is not kept.
+    pub(crate) archivist: Option<Arc<Archivist>>,
     /// Nothing when contexts are not to be fetched.
     pub(crate) contexts: Option<Arc<ContextCache>>,
     pub(crate) sources: Arc<Sources>,
@@ -117,13 +130,23 @@ impl Crawl {
         if let Some(contexts) = &contexts {
             spec.transform.contexts = contexts.clone();
         }
+        let (archivist, ledger) = match Archivist::open(data, &spec.archive, archive_info(&spec))? {
+            Some((archivist, writer)) => {
+                let free_min = spec.archive.free_bytes_min;
+                let ledger = Ledger::new(writer, data.archive(), free_min, counters.clone());
+                (Some(Arc::new(archivist)), Some(ledger))
+            }
+            None => (None, None),
+        };
+        spec.fetch.record = archivist.is_some();
         let robots = Arc::new(DurableRobots(frontier.clone()));
         let fetcher = Fetcher::new(spec.fetch.clone(), resolver, robots.clone(), clock)?;
         let sources = Arc::new(Sources::open(&data.sources(), &spec.sources)?);
         let seeds: Vec<_> = spec.seeds.iter().cloned().map(LinkCandidate::seed).collect();
         frontier.offer(&seeds)?;
-        let committer = Committer::start(index.clone(), frontier.clone(), counters.clone(), &spec.work)
-            .map_err(CrawlError::Thread)?;
+        let committer =
+            Committer::start(index.clone(), frontier.clone(), counters.clone(), &spec.work, ledger)
+                .map_err(CrawlError::Thread)?;
         Ok(Self {
             frontier,
             fetcher,
@@ -131,6 +154,7 @@ impl Crawl {
             connections: Semaphore::new(spec.work.connections),
             cpu: CpuPool::new(spec.work.workers).map_err(CrawlError::Thread)?,
             committer,
+            archivist,
             contexts,
             sources,
             index,
@@ -177,6 +201,17 @@ impl Crawl {
     pub fn index(&self) -> Arc<Index> {
         self.index.clone()
     }
+}
+
+/// What each file of the archive says of the crawl it is from.
+fn archive_info(spec: &CrawlSpec) -> Vec<(String, String)> {
+    let robots = if spec.fetch.obey_robots { "obey" } else { "ignore" };
+    let mut info = vec![
+        ("robots".to_owned(), robots.to_owned()),
+        ("http-header-user-agent".to_owned(), spec.fetch.user_agent()),
+    ];
+    info.extend(spec.fetch.contact.clone().map(|contact| ("operator".to_owned(), contact)));
+    info
 }
 
 /// Keeps robots files beside the URLs, so that a resumed crawl need not ask for them again.

@@ -212,6 +212,19 @@ fn crawl(metrics: &mut Metrics, slot: &crate::crawls::Slot) {
     }
     if let Some(live) = slot.live() {
         latency(metrics, slot.id.as_str(), &live.counters.latency);
+        let counters = &live.counters;
+        for (name, help, value) in [
+            ("webloom_archive_records_total", "Records archived in this run.", &counters.archive_records),
+            ("webloom_archive_bytes_total", "Bytes archived in this run.", &counters.archive_bytes),
+        ] {
+            metrics.counter(name, help, &[crawl], value.load(Relaxed) as f64);
+        }
+        metrics.gauge(
+            "webloom_archive_waits",
+            "1 while the crawl waits for room on the disk.",
+            &[crawl],
+            f64::from(u8::from(counters.archive_waits.load(Relaxed))),
+        );
     }
 }
 

@@ -392,7 +392,12 @@ pub const ROUTES: &[Route] = &[
         ..read(
             "/archive",
             "The archived copy of a page, to be shown in a sandboxed frame.",
-            &[needed("url", "Its URL."), CRAWL],
+            &[
+                needed("url", "Its URL."),
+                text("time", "The copy nearest to this time; without it the latest."),
+                choice("view", "The copy, or the heads of its record and answer.", &["copy", "head"]),
+                CRAWL,
+            ],
             "",
             || get(archive::archive),
         )

@@ -53,6 +53,11 @@ impl PackedCapture {
         self.records.iter().map(|record| record.bytes.len() as u64).sum()
     }
 
+    /// How many records.
+    pub fn len(&self) -> usize {
+        self.records.len()
+    }
+
     /// True when there is nothing to write.
     pub fn is_empty(&self) -> bool {
         self.records.is_empty()
@@ -208,6 +213,9 @@ impl CaptureMaker {
             record.fields.push("WARC-IP-Address", &remote.to_string());
         }
         record.fields.push("WARC-Protocol", protocol(exchange.http_version));
+        if let Some(tls) = exchange.tls {
+            record.fields.push("WARC-Protocol", tls);
+        }
         if let Some(truncated) = exchange.truncated {
             record.fields.push("WARC-Truncated", truncated.as_str());
         }

@@ -39,13 +39,21 @@ pub struct ArchiveSettings {
     pub digest: DigestKind,
     /// A file that is longer than this is completed and another begun.
     pub file_bytes_max: u64,
+    /// What names of files begin with.
+    pub prefix: String,
     /// Names and values for the record that begins each file.
     pub info: Vec<(String, String)>,
 }
 
 impl Default for ArchiveSettings {
     fn default() -> Self {
-        Self { packing: Packing::Gzip, digest: DigestKind::Sha1, file_bytes_max: 1 << 30, info: Vec::new() }
+        Self {
+            packing: Packing::Gzip,
+            digest: DigestKind::Sha1,
+            file_bytes_max: 1 << 30,
+            prefix: "webloom".to_owned(),
+            info: Vec::new(),
+        }
     }
 }
 
@@ -213,7 +221,8 @@ impl ArchiveWriter {
             Packing::Zstd => "warc.zst",
         };
         let name = format!(
-            "webloom-{}{:03}-{:05}-{:08x}.{ending}",
+            "{}-{}{:03}-{:05}-{:08x}.{ending}",
+            self.settings.prefix,
             cdx_date(now),
             now.subsec_millisecond(),
             self.sequence,

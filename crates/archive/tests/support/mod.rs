@@ -22,6 +22,7 @@ pub fn exchange(url: &str, body: &[u8]) -> Exchange {
         headers: vec![("content-type".into(), b"text/html; charset=utf-8".to_vec())],
         body: Bytes::copy_from_slice(body),
         truncated: None,
+        tls: None,
         remote: Some([127, 0, 0, 1].into()),
         at: "2026-11-16T05:06:07.089Z".parse::<Timestamp>().unwrap(),
         elapsed: Duration::from_millis(5),

@@ -10,6 +10,7 @@ mod links;
 mod phases;
 mod serve;
 mod transform;
+mod warc;
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::SocketAddr;
@@ -40,6 +41,7 @@ enum What {
     Transform(transform::BenchTransform),
     Phases(phases::BenchPhases),
     Guard(guard::BenchGuard),
+    Warc(warc::BenchWarc),
     Web(BenchWeb),
 }
 
@@ -53,6 +55,7 @@ impl Bench {
             What::Transform(bench) => bench.run(),
             What::Phases(bench) => bench.run(),
             What::Guard(bench) => bench.run(),
+            What::Warc(bench) => bench.run(),
             What::Web(bench) => bench.run(),
         }
     }

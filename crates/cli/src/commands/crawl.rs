@@ -16,6 +16,7 @@ use webloom_pipeline::spec::default_toml;
 use webloom_pipeline::{Counters, Crawl, CrawlSpec, CrawlSummary, DataDir, Phase, RawSpec, Stop};
 use webloom_server::{Example, LiveCrawl, ServerConfig};
 
+use super::replay::Reading;
 use super::serve::{self, ListenArguments};
 use crate::output::{bytes, with_commas, wrong_usage};
 
@@ -30,6 +31,7 @@ Examples:
   webloom crawl https://example.org/ --within anywhere --max-depth 2 --contact https://me.example/crawler
   webloom crawl --spec museums.toml --data museums       everything in a file; see --print-spec
   webloom crawl --data museums                           resume
+  webloom crawl --from-warc CC-MAIN-1.warc.gz archive/    archived pages, without the network
   webloom crawl --source sparql=https://example.org/sparql --source void=https://example.org/
   webloom crawl http://localhost:8000/ --allow-private --delay 0s --set politeness.obey_robots=false")]
 pub struct CrawlCommand {
@@ -39,6 +41,9 @@ pub struct CrawlCommand {
     /// Linked Data that does not come page by page: dump=URL, void=URL, sparql=URL or ckan=URL.
     #[arg(long, value_name = "KIND=URL")]
     source: Vec<String>,
+    /// Read archived pages instead of fetching any: WARC or ARC files, plain, gzip or zstd, or directories of them.
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["seeds", "source", "serve"])]
+    from_warc: Vec<PathBuf>,
     /// A crawl specification (TOML). Flags override it.
     #[arg(long, value_name = "FILE")]
     spec: Option<PathBuf>,
@@ -102,12 +107,16 @@ impl CrawlCommand {
         }
         let data = DataDir::new(&self.data);
         let spec = self.specification(&data)?;
+        if !self.from_warc.is_empty() {
+            let reading = Reading { show: Show::of(self.quiet), json: self.json };
+            return reading.from_warc(&data, spec, &self.from_warc);
+        }
         if spec.seeds.is_empty() && spec.sources.is_empty() {
             return Err(wrong_usage(
                 "nowhere to start: name a seed (`webloom crawl https://example.org/`), a --spec, or the --data directory of a crawl to resume",
             ));
         }
-        let show = if self.quiet { Show::Nothing } else { Show::for_stderr() };
+        let show = Show::of(self.quiet);
         let serve = if self.serve { Some(Serving::new(self.listen.config()?)) } else { None };
         let report = crawl_and_serve(&data, spec, show, serve)?;
         if self.json {
@@ -143,6 +152,10 @@ impl CrawlCommand {
                     raw.set(key, values.clone());
                 }
             }
+        }
+        if !self.from_warc.is_empty() && !resumes {
+            // Archived pages are of any site; there are no seeds to stay near to.
+            raw.set("scope.within", "anywhere");
         }
         self.lay_flags_over(&mut raw)?;
         raw.check().map_err(|problems| {
@@ -202,6 +215,11 @@ pub enum Show {
 }
 
 impl Show {
+    /// What fits where stderr goes, or nothing.
+    pub fn of(quiet: bool) -> Self {
+        if quiet { Self::Nothing } else { Self::for_stderr() }
+    }
+
     /// What fits where stderr goes.
     pub fn for_stderr() -> Self {
         if std::io::stderr().is_terminal() { Self::Live } else { Self::Lines }
@@ -379,7 +397,7 @@ impl Meter {
             .map(|(phase, rate)| format!("{} {rate:.0}/s", phase.as_str()))
             .collect();
         format!(
-            "{} pages, {} quads, {}  [{}]\n  {}\n  queue {} on {} hosts; fetching {}, reading {}, committing {}; no page: {}",
+            "{} pages, {} quads, {}  [{}]\n  {}\n  queue {} on {} hosts; fetching {}, reading {}, committing {}; no page: {}{}",
             with_commas(counts.indexed),
             with_commas(counters.quads.load(Relaxed)),
             bytes(counters.wire_bytes.load(Relaxed)),
@@ -391,6 +409,7 @@ impl Meter {
             counters.working.load(Relaxed),
             counters.committing.load(Relaxed),
             not_pages(counters),
+            waiting(counters),
         )
     }
 
@@ -402,7 +421,7 @@ impl Meter {
             .map(|(phase, rate)| format!("{}={rate:.0}/s", phase.as_str()))
             .collect();
         format!(
-            "{} pages={} queued={} hosts={} {} quads={} no-page: {}",
+            "{} pages={} queued={} hosts={} {} quads={} no-page: {}{}",
             clock(counters.elapsed()),
             counts.indexed,
             counts.queued,
@@ -410,6 +429,7 @@ impl Meter {
             phases.join(" "),
             counters.quads.load(Relaxed),
             not_pages(counters),
+            waiting(counters),
         )
     }
 }
@@ -423,6 +443,11 @@ fn not_pages(counters: &Counters) -> String {
     let reasons: Vec<String> =
         counters.not_pages().iter().map(|(reason, count)| format!("{reason} {count}")).collect();
     if reasons.is_empty() { "none".to_owned() } else { reasons.join(", ") }
+}
+
+/// Why nothing happens, if nothing does.
+fn waiting(counters: &Counters) -> &'static str {
+    if counters.archive_waits.load(Relaxed) { "; waiting for room on the disk" } else { "" }
 }
 
 /// What a crawl did in this process, and where it stands.
@@ -475,6 +500,11 @@ impl CrawlReport {
             ));
         }
         text.push_str(&format!("no page: {}\n", not_pages(counters)));
+        let archived = counters.archive_records.load(Relaxed);
+        if archived > 0 {
+            let size = bytes(counters.archive_bytes.load(Relaxed));
+            text.push_str(&format!("archived: {} records, {size}\n", with_commas(archived)));
+        }
         if self.summary.end != CrawlEnd::Complete {
             text.push_str(&format!("resume with: webloom crawl --data {}\n", data.display()));
         }
@@ -507,6 +537,8 @@ impl CrawlReport {
                 "wire_bytes": counters.wire_bytes.load(Relaxed),
                 "links": counters.links.load(Relaxed),
                 "commits": counters.commits.load(Relaxed),
+                "archive_records": counters.archive_records.load(Relaxed),
+                "archive_bytes": counters.archive_bytes.load(Relaxed),
                 "phases": phases,
                 "no_page": counters.not_pages(),
             },

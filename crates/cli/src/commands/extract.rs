@@ -13,9 +13,14 @@ use oxjsonld::JsonLdProfileSet;
 use oxrdf::{GraphName, Quad};
 use oxrdfio::{RdfFormat, RdfSerializer};
 use webloom_detect::{detect, detect_named};
-use webloom_fetch::{FetchConfig, Fetcher, MemoryRobotsStore, ResolveRule, SystemResolver, decode_capped};
+use webloom_fetch::{
+    FetchConfig, Fetcher, MemoryRobotsStore, ResolveRule, SystemResolver, Tape, decode_capped,
+};
+use webloom_index::IndexReader;
 use webloom_model::{DetectedPage, Diagnostic, FetchOutcome, FetchedPage, PageGraph, PageUrl, SystemClock};
+use webloom_pipeline::DataDir;
 use webloom_pipeline::contexts::{ContextCache, ContextLimits, Turns};
+use webloom_pipeline::replay::find_copy;
 use webloom_transform::{ContextSource, Syntax, TransformConfig, UnknownSyntax, microformats, transform};
 
 use crate::output::wrong_usage;
@@ -31,11 +36,23 @@ const INPUT_BYTES_MAX: u64 = 64 << 20;
 Examples:
   webloom extract page.html --base https://example.org/page
   webloom extract https://example.org/ --format turtle
+  webloom extract --from-archive https://example.org/ --data webloom-data
   curl -s https://example.org/ | webloom extract - --base https://example.org/ --only jsonld")]
 pub struct Extract {
     /// A file, a URL, or - for standard input.
-    #[arg(value_name = "FILE|URL|-")]
+    #[arg(
+        value_name = "FILE|URL|-",
+        required_unless_present = "from_archive",
+        default_value = "",
+        hide_default_value = true
+    )]
     input: String,
+    /// The page of this URL as a crawl has archived it, in the directory of --data.
+    #[arg(long, value_name = "URL", conflicts_with = "input")]
+    from_archive: Option<String>,
+    /// The data directory of that crawl.
+    #[arg(long, value_name = "DIR", default_value = "webloom-data")]
+    data: PathBuf,
     /// The URL of the page, for relative links and as its name.
     #[arg(long, value_name = "IRI")]
     base: Option<String>,
@@ -89,8 +106,11 @@ impl Extract {
         let contexts = Arc::new(ContextCache::new(ContextLimits::default(), config.contexts.clone(), clock));
         config.contexts = contexts.clone();
         let online = (!self.is_local() || self.fetch_contexts).then(|| self.go_online()).transpose()?;
-        let page = self.page(online.as_ref())?;
-        let detected = if self.is_local() {
+        let page = match &self.from_archive {
+            Some(url) => self.archived(url)?,
+            None => self.page(online.as_ref())?,
+        };
+        let detected = if self.is_local() && self.from_archive.is_none() {
             // The file's extension is a hint, whatever the page is called.
             detect_named(page, &self.input)
         } else {
@@ -174,6 +194,23 @@ impl Extract {
         let mut page = FetchedPage::local(url, self.content_type.as_deref(), Bytes::from(input.body));
         page.diagnostics = input.diagnostics;
         Ok(page)
+    }
+
+    /// The page as it was archived.
+    fn archived(&self, url: &str) -> anyhow::Result<FetchedPage> {
+        let url = PageUrl::parse(url).map_err(|problem| wrong_usage(problem.to_string()))?;
+        let data = DataDir::new(&self.data);
+        let snapshot = match data.has_index() {
+            true => Some(IndexReader::open(&data.index())?.snapshot()?),
+            false => None,
+        };
+        let copy = find_copy(&data, snapshot.as_ref(), &url, None, INPUT_BYTES_MAX)?
+            .with_context(|| format!("no copy of <{url}> is in `{}`", self.data.display()))?;
+        let status = copy.answer.http.status().unwrap_or_default();
+        if !(200..300).contains(&status) {
+            bail!("the archived answer of <{url}> is no page: it has the status {status}");
+        }
+        Ok(copy.page(&url, INPUT_BYTES_MAX))
     }
 
     /// Sets up what fetches pages and contexts.
@@ -270,7 +307,7 @@ impl Online {
     /// Asks for contexts; true when at least one of them is known now.
     fn obtain(&self, contexts: &ContextCache, missing: &[String]) -> bool {
         let turns = Turns::Pause(self.fetcher.config().follow_delay);
-        self.runtime.block_on(contexts.obtain(missing, &self.fetcher, turns))
+        self.runtime.block_on(contexts.obtain(missing, &self.fetcher, turns, &mut Tape::off()))
     }
 }
 

@@ -12,6 +12,7 @@ pub mod load;
 pub mod materialize;
 pub mod plan;
 pub mod query;
+pub mod replay;
 pub mod robots;
 pub mod search;
 pub mod serve;

@@ -20,8 +20,8 @@ use tokio::sync::Semaphore;
 use tokio::time::sleep;
 use webloom_model::FetchError;
 use webloom_model::{
-    Clock, FetchOutcome, FetchedPage, HostHint, Lease, LeaseId, LinkCandidate, NotFetched, PageUrl, Redirect,
-    Reservation, Unchanged, Validators,
+    Clock, FetchOutcome, FetchedPage, HostHint, Lease, LeaseId, LinkCandidate, NotFetched, PageUrl, Purpose,
+    Redirect, Reservation, Unchanged, Validators,
 };
 
 use crate::bandwidth::Bandwidth;
@@ -30,6 +30,7 @@ use crate::pool::Pool;
 use crate::resolve::RuledResolver;
 use crate::robots::{RobotsCache, RobotsClass};
 use crate::stats::Counters;
+use crate::tape::Tape;
 use crate::unwanted::UnwantedTypes;
 use crate::{FetchConfig, FetchSetupError, FetchStats, Preference, Resolve, RobotsStore, headers};
 use request::{Answer, Failure, version_name};
@@ -154,20 +155,40 @@ impl Fetcher {
     /// Never panics and always returns within the sum of the configured time limits. Dropping the future abandons the
     /// request and closes its connection.
     pub async fn fetch(&self, lease: &Lease) -> (FetchOutcome, HostHint) {
-        self.fetch_wanted(lease, None).await
+        self.fetch_wanted(lease, None, &mut Tape::off()).await
+    }
+
+    /// The same, and writes down what crosses the wire, robots.txt included.
+    pub async fn fetch_taped(&self, lease: &Lease, tape: &mut Tape) -> (FetchOutcome, HostHint) {
+        self.fetch_wanted(lease, None, tape).await
     }
 
     /// The same for what is no page. It is read whatever its type, and no condition is put: it comes whole.
     pub async fn fetch_as(&self, lease: &Lease, wanted: &Wanted) -> (FetchOutcome, HostHint) {
-        self.fetch_wanted(lease, Some(wanted)).await
+        self.fetch_wanted(lease, Some(wanted), &mut Tape::off()).await
     }
 
-    async fn fetch_wanted(&self, lease: &Lease, wanted: Option<&Wanted>) -> (FetchOutcome, HostHint) {
+    /// The same, and writes down what crosses the wire.
+    pub async fn fetch_as_taped(
+        &self,
+        lease: &Lease,
+        wanted: &Wanted,
+        tape: &mut Tape,
+    ) -> (FetchOutcome, HostHint) {
+        self.fetch_wanted(lease, Some(wanted), tape).await
+    }
+
+    async fn fetch_wanted(
+        &self,
+        lease: &Lease,
+        wanted: Option<&Wanted>,
+        tape: &mut Tape,
+    ) -> (FetchOutcome, HostHint) {
         let mut hint = HostHint::default();
         if self.config.obey_robots {
             let origin = lease.url().origin();
             let Some(robots) = self.known_robots(&origin) else {
-                return self.fetch_robots(lease, &origin).await;
+                return self.fetch_robots(lease, &origin, tape).await;
             };
             hint.crawl_delay = robots.rules.crawl_delay();
             if robots.class == RobotsClass::Unreachable {
@@ -180,7 +201,7 @@ impl Fetcher {
                 return (FetchOutcome::NotFetched(NotFetched::Robots), hint);
             }
         }
-        let outcome = match self.fetch_page(lease, wanted, &mut hint).await {
+        let outcome = match self.fetch_page(lease, wanted, &mut hint, tape).await {
             Ok(outcome) => outcome,
             Err(failure) => {
                 hint.untouched = failure.untouched;
@@ -229,6 +250,7 @@ impl Fetcher {
         lease: &Lease,
         wanted: Option<&Wanted>,
         hint: &mut HostHint,
+        tape: &mut Tape,
     ) -> Result<FetchOutcome, Failure> {
         let url = lease.url();
         let mut headers = self.page_headers.clone();
@@ -242,11 +264,12 @@ impl Fetcher {
             }
             (None, None) => {}
         }
-        let answer = self.request(url, headers).await?;
+        let purpose = if wanted.is_some() { Purpose::Context } else { Purpose::Page };
+        let answer = self.request(url, headers, tape.purpose(purpose)).await?;
         let started = answer.started;
         // A proxy's address says nothing about the host.
         hint.remote = self.config.proxy.is_none().then(|| answer.connection.remote.ip());
-        let outcome = self.understand(lease, answer, wanted, asked_with, hint).await;
+        let outcome = self.understand(lease, answer, wanted, asked_with, hint, tape).await;
         hint.took = Some(self.clock.now().saturating_duration_since(started));
         outcome
     }
@@ -259,24 +282,25 @@ impl Fetcher {
         wanted: Option<&Wanted>,
         asked_with: Option<&Validators>,
         hint: &mut HostHint,
+        tape: &mut Tape,
     ) -> Result<FetchOutcome, Failure> {
         let url = lease.url();
         let status = answer.status;
         match status.as_u16() {
             200..=299 => {
-                let page = self.read_page(url, answer, wanted).await?;
+                let page = self.read_page(url, answer, wanted, tape).await?;
                 Ok(FetchOutcome::Fetched(Box::new(page)))
             }
             304 if let Some(validators) = asked_with => {
                 let fetched_at = answer.fetched_at;
                 let validators = renewed(validators, &answer.headers);
-                self.discard(url, answer).await;
+                self.discard(url, answer, tape).await;
                 Ok(FetchOutcome::Unchanged(Unchanged { fetched_at, validators }))
             }
             301 | 302 | 303 | 307 | 308 => {
                 let fetched_at = answer.fetched_at;
                 let target = headers::redirect_target(url, &answer.headers);
-                self.discard(url, answer).await;
+                self.discard(url, answer, tape).await;
                 Ok(match target.and_then(|target| self.check_redirect(lease, target)) {
                     Ok(target) => {
                         FetchOutcome::Redirected(Redirect { status: status.as_u16(), target, fetched_at })
@@ -287,11 +311,11 @@ impl Fetcher {
             code @ (408 | 425 | 429 | 500 | 502 | 503 | 504) => {
                 let retry_after = headers::retry_after(&answer.headers, self.clock.wall());
                 hint.retry_after = retry_after;
-                self.discard(url, answer).await;
+                self.discard(url, answer, tape).await;
                 Ok(FetchOutcome::Failed(FetchError::Busy { status: code, retry_after }))
             }
             code => {
-                self.discard(url, answer).await;
+                self.discard(url, answer, tape).await;
                 Ok(FetchOutcome::NotFetched(NotFetched::Status { status: code }))
             }
         }
@@ -317,6 +341,7 @@ impl Fetcher {
         url: &PageUrl,
         answer: Answer,
         wanted: Option<&Wanted>,
+        tape: &mut Tape,
     ) -> Result<FetchedPage, Failure> {
         let mut limits = self.body_limits(self.config.body_wire_bytes_max, self.config.body_bytes_max);
         if let Some(wanted) = wanted {
@@ -333,11 +358,15 @@ impl Fetcher {
             && let Some(media_type) = types.declared(&headers::text(declared))
         {
             // The connection goes with the body: reading on to save it would be the download that is not wanted.
-            return Err(Failure::unwanted(media_type));
+            let failure = Failure::unwanted(media_type);
+            self.note(tape, answer.exchange, answer.started, Err(&failure));
+            return Err(failure);
         }
-        let Answer { status, version, headers, fetched_at, started, body, connection, .. } = answer;
+        let Answer { status, version, headers, fetched_at, started, body, connection, exchange } = answer;
         let remote = connection.remote.ip();
-        let read = self.read_body(url, &headers, body, connection, &limits, unwanted).await?;
+        let read = self.read_body(url, &headers, body, connection, &limits, unwanted, tape.is_on()).await;
+        self.note(tape, exchange, started, read.as_ref());
+        let read = read?;
         Ok(FetchedPage {
             url: url.clone(),
             status: status.as_u16(),

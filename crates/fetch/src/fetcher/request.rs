@@ -5,16 +5,16 @@
 //! business.
 
 use std::net::{IpAddr, SocketAddr};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use http::header::{CONTENT_ENCODING, HOST, HeaderMap, HeaderValue, PROXY_AUTHORIZATION};
+use http::header::{CONTENT_ENCODING, HOST, HeaderMap, HeaderName, HeaderValue, PROXY_AUTHORIZATION};
 use http::{Request, StatusCode, Uri, Version};
 use http_body_util::Empty;
 use hyper::body::Incoming;
 use jiff::Timestamp;
 use tokio::time::timeout;
-use webloom_model::{FetchError, FetchOutcome, NotFetched, PageUrl};
+use webloom_model::{Exchange, FetchError, FetchOutcome, NotFetched, PageUrl, Purpose, Truncated};
 
 use super::Fetcher;
 use crate::body::{self, BodyLimits, Means, NoBody, ReadBody};
@@ -22,18 +22,26 @@ use crate::connect::{self, Connection};
 use crate::pool::Origin;
 use crate::proxy::literal_address;
 use crate::stats::count;
+use crate::tape::{self, HeadFields, Tape};
 use crate::unwanted::UnwantedTypes;
 use crate::{address, credentials, headers};
 
 impl Fetcher {
-    /// Sends one request and waits for the head of the answer.
-    pub(super) async fn request(&self, url: &PageUrl, mut headers: HeaderMap) -> Result<Answer, Failure> {
+    /// Sends one request and waits for the head of the answer. `purpose` is given when the exchange is to be written down.
+    pub(super) async fn request(
+        &self,
+        url: &PageUrl,
+        mut headers: HeaderMap,
+        purpose: Option<Purpose>,
+    ) -> Result<Answer, Failure> {
+        let usual = purpose.map(|_| headers.clone());
         credentials::add(&mut headers, url.host(), &self.config.headers, &self.config.auth);
         let whole_url =
             self.config.proxy.as_ref().is_some_and(|proxy| proxy.wants_whole_urls(url.is_https()));
         if let (true, Some(proxy)) = (whole_url, &self.config.proxy) {
             headers.extend(proxy.authorization().map(|value| (PROXY_AUTHORIZATION, value)));
         }
+        let secret = usual.map(|usual| changed(&usual, &headers)).unwrap_or_default();
         let addresses = self.addresses(url).await?;
         let origin = Origin::of(url);
         let started = self.clock.now();
@@ -43,6 +51,7 @@ impl Fetcher {
         };
         loop {
             let request = build_request(url, &headers, connection.is_http2(), whole_url)?;
+            let asked = purpose.map(|_| tape::understood(request.headers()));
             count(&self.counters.requests, 1);
             if connection.reused {
                 count(&self.counters.connections_reused, 1);
@@ -56,7 +65,28 @@ impl Fetcher {
                 }
                 Ok(Ok(response)) => {
                     let (head, body) = response.into_parts();
+                    let exchange = purpose.map(|purpose| {
+                        let (request, reason, fields) =
+                            heads(&connection, asked.unwrap_or_default(), &head.headers, &secret);
+                        Box::new(Exchange {
+                            url: url.clone(),
+                            purpose,
+                            request,
+                            http_version: version_name(head.version),
+                            status: head.status.as_u16(),
+                            reason,
+                            headers: fields,
+                            body: Bytes::new(),
+                            truncated: None,
+                            // A proxy's address says nothing about the host.
+                            remote: self.config.proxy.is_none().then(|| connection.remote.ip()),
+                            tls: connection.line.tls,
+                            at: self.clock.wall(),
+                            elapsed: Duration::ZERO,
+                        })
+                    });
                     return Ok(Answer {
+                        exchange,
                         status: head.status,
                         version: head.version,
                         headers: head.headers,
@@ -91,7 +121,9 @@ impl Fetcher {
         let connection = self.connector.connect(url, addresses).await.map_err(Failure::touched)?;
         if let connect::Sender::Http2(sender) = &connection.sender {
             let sender = connect::Sender::Http2(sender.clone());
-            self.pool.put(origin.clone(), Connection { sender, remote: connection.remote, reused: true });
+            let line = connection.line.clone();
+            self.pool
+                .put(origin.clone(), Connection { sender, remote: connection.remote, reused: true, line });
         }
         Ok(connection)
     }
@@ -149,10 +181,11 @@ impl Fetcher {
         connection: Connection,
         limits: &BodyLimits,
         unwanted: Option<&UnwantedTypes>,
+        keep: bool,
     ) -> Result<ReadBody, Failure> {
         let encodings = headers::values(headers, &CONTENT_ENCODING);
         let lanes = self.bandwidth.lanes(url.host());
-        let means = Means { limits, large_bodies: &self.large_bodies, lanes, unwanted };
+        let means = Means { limits, large_bodies: &self.large_bodies, lanes, unwanted, keep };
         let read = body::read_body(body, &encodings, &means).await.map_err(|no_body| match no_body {
             NoBody::Failed(error) => Failure::touched(error),
             NoBody::Unwanted(media_type) => Failure::unwanted(media_type),
@@ -165,8 +198,36 @@ impl Fetcher {
         Ok(read)
     }
 
-    /// Reads off an answer nobody wants to see, if that is cheaper than a new connection.
-    pub(super) async fn discard(&self, url: &PageUrl, answer: Answer) {
+    /// Writes an exchange down whose body was read, or could not be.
+    pub(super) fn note(
+        &self,
+        tape: &mut Tape,
+        exchange: Option<Box<Exchange>>,
+        started: Instant,
+        read: Result<&ReadBody, &Failure>,
+    ) {
+        let elapsed = self.clock.now().saturating_duration_since(started);
+        let (body, truncated) = match read {
+            Ok(read) => match &read.wire {
+                Some(kept) => (kept.bytes.clone(), kept.truncated),
+                None => return,
+            },
+            Err(failure) => (Bytes::new(), Some(failure.truncated())),
+        };
+        tape.add(exchange, body, truncated, elapsed);
+    }
+
+    /// Reads off an answer nobody wants to see, if that is cheaper than a new connection, or if an archive wants it.
+    pub(super) async fn discard(&self, url: &PageUrl, answer: Answer, tape: &mut Tape) {
+        if tape.is_on() {
+            let (kept, is_reusable) = body::keep(answer.body).await;
+            let elapsed = self.clock.now().saturating_duration_since(answer.started);
+            tape.add(answer.exchange, kept.bytes, kept.truncated, elapsed);
+            if is_reusable {
+                self.keep(url, answer.connection);
+            }
+            return;
+        }
         if body::discard(answer.body).await {
             self.keep(url, answer.connection);
         }
@@ -189,6 +250,8 @@ pub(super) struct Answer {
     pub started: Instant,
     pub body: Incoming,
     pub connection: Connection,
+    /// The exchange as far as it has come, if it is written down.
+    pub exchange: Option<Box<Exchange>>,
 }
 
 /// Why there is no answer to look at.
@@ -206,6 +269,15 @@ impl Failure {
     /// A body that is not wanted, broken off.
     pub fn unwanted(media_type: String) -> Self {
         Self { outcome: FetchOutcome::NotFetched(NotFetched::UnwantedType { media_type }), untouched: false }
+    }
+
+    /// Why there is nothing of the body.
+    fn truncated(&self) -> Truncated {
+        match &self.outcome {
+            FetchOutcome::Failed(FetchError::Timeout { .. }) => Truncated::Time,
+            FetchOutcome::Failed(FetchError::Protocol { .. }) => Truncated::Disconnect,
+            _ => Truncated::Unspecified,
+        }
     }
 
     fn untouched(error: FetchError) -> Self {
@@ -232,6 +304,30 @@ fn allowed_addresses(resolved: &[SocketAddr], allow_private: bool) -> Result<Vec
         Some(first) if ordered.is_empty() => Err(first.ip()),
         _ => Ok(ordered),
     }
+}
+
+/// The names of fields that were added on somebody's behalf.
+fn changed(usual: &HeaderMap, headers: &HeaderMap) -> Vec<HeaderName> {
+    headers.keys().filter(|name| usual.get(*name) != headers.get(*name)).cloned().collect()
+}
+
+/// What was asked, and what was answered: the words behind the status and the fields. As it crossed the wire where that is known.
+fn heads(
+    connection: &Connection,
+    asked: HeadFields,
+    answered: &HeaderMap,
+    secret: &[HeaderName],
+) -> (HeadFields, String, HeadFields) {
+    let (mut asked, reason, fields) = match connection.line.tape.as_ref().and_then(|tape| tape.heads()) {
+        Some((sent, received)) => {
+            let (status_line, fields) = tape::parse_head(&received);
+            let reason = status_line.splitn(3, ' ').nth(2).unwrap_or_default().to_owned();
+            (tape::parse_head(&sent).1, reason, fields)
+        }
+        None => (asked, String::new(), tape::understood(answered)),
+    };
+    asked.retain(|(name, _)| !secret.iter().any(|secret| name.eq_ignore_ascii_case(secret.as_str())));
+    (asked, reason, fields)
 }
 
 fn build_request(

@@ -8,13 +8,14 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::time::sleep;
-use webloom_model::{FetchError, FetchOutcome, HostHint, Lease, NotFetched, PageUrl};
+use webloom_model::{FetchError, FetchOutcome, HostHint, Lease, NotFetched, PageUrl, Purpose};
 
 use super::request::{Answer, Failure};
 use super::{Fetcher, SITEMAPS_MAX};
 use crate::headers;
 use crate::robots::{KnownRobots, ROBOTS_BYTES_MAX, RobotsClass, RobotsRecord};
 use crate::stats::count;
+use crate::tape::Tape;
 
 impl Fetcher {
     /// What is known of the origin's robots.txt, if it is known and fresh.
@@ -52,10 +53,15 @@ impl Fetcher {
     }
 
     /// Asks for robots.txt, which is all the host is asked this time.
-    pub(super) async fn fetch_robots(&self, lease: &Lease, origin: &str) -> (FetchOutcome, HostHint) {
+    pub(super) async fn fetch_robots(
+        &self,
+        lease: &Lease,
+        origin: &str,
+        tape: &mut Tape,
+    ) -> (FetchOutcome, HostHint) {
         let mut hint = HostHint::default();
         let mut record = self.no_robots();
-        let asked = self.ask_for_robots(lease.url(), &mut record, &mut hint).await;
+        let asked = self.ask_for_robots(lease.url(), &mut record, &mut hint, tape).await;
         // The record is as old as the answer, not as the question.
         record.fetched_at = self.clock.wall();
         let outcome = match asked {
@@ -84,7 +90,7 @@ impl Fetcher {
     /// remembered.
     pub async fn fetch_robots_of(&self, url: &PageUrl) -> Result<RobotsRecord, String> {
         let mut record = self.no_robots();
-        match self.ask_for_robots(url, &mut record, &mut HostHint::default()).await {
+        match self.ask_for_robots(url, &mut record, &mut HostHint::default(), &mut Tape::off()).await {
             Ok(()) => Ok(record),
             Err(failure) => Err(match failure.outcome {
                 FetchOutcome::Failed(error) => error.to_string(),
@@ -110,6 +116,7 @@ impl Fetcher {
         url: &PageUrl,
         record: &mut RobotsRecord,
         hint: &mut HostHint,
+        tape: &mut Tape,
     ) -> Result<(), Failure> {
         let unreachable = |reason: String| Failure::touched(FetchError::Protocol { reason });
         let mut url = url.join("/robots.txt").map_err(|problem| unreachable(problem.to_string()))?;
@@ -118,23 +125,27 @@ impl Fetcher {
                 sleep(self.config.robots_hop_delay).await;
             }
             count(&self.counters.robots_requests, 1);
-            let answer = match self.request(&url, self.robots_headers.clone()).await {
-                // The host itself answered; that it points to nowhere is a fault of its robots.txt.
-                Err(failure) if hop > 0 => {
-                    return Err(match failure.outcome {
-                        FetchOutcome::NotFetched(reason) => unreachable(reason.to_string()),
-                        outcome => Failure { outcome, untouched: false },
-                    });
-                }
-                answer => answer?,
-            };
+            let answer =
+                match self.request(&url, self.robots_headers.clone(), tape.purpose(Purpose::Robots)).await {
+                    // The host itself answered; that it points to nowhere is a fault of its robots.txt.
+                    Err(failure) if hop > 0 => {
+                        return Err(match failure.outcome {
+                            FetchOutcome::NotFetched(reason) => unreachable(reason.to_string()),
+                            outcome => Failure { outcome, untouched: false },
+                        });
+                    }
+                    answer => answer?,
+                };
             record.status = answer.status.as_u16();
             match record.status {
                 200..=299 => {
                     let bytes_max = ROBOTS_BYTES_MAX as u64 + 1;
                     let limits = self.body_limits(bytes_max, bytes_max);
-                    let Answer { headers, body, connection, .. } = answer;
-                    let read = self.read_body(&url, &headers, body, connection, &limits, None).await?;
+                    let Answer { headers, body, connection, exchange, started, .. } = answer;
+                    let read =
+                        self.read_body(&url, &headers, body, connection, &limits, None, tape.is_on()).await;
+                    self.note(tape, exchange, started, read.as_ref());
+                    let read = read?;
                     // The part that is missing may be the part that forbids.
                     if read.ended_early {
                         return Err(unreachable("robots.txt breaks off".to_owned()));
@@ -145,7 +156,7 @@ impl Fetcher {
                 }
                 301 | 302 | 303 | 307 | 308 => {
                     let target = headers::redirect_target(&url, &answer.headers);
-                    self.discard(&url, answer).await;
+                    self.discard(&url, answer, tape).await;
                     match target {
                         Ok(target) => url = target,
                         Err(_) => return Ok(()),
@@ -155,11 +166,11 @@ impl Fetcher {
                 status @ (408 | 425 | 429 | 500..) => {
                     let retry_after = headers::retry_after(&answer.headers, self.clock.wall());
                     hint.retry_after = retry_after;
-                    self.discard(&url, answer).await;
+                    self.discard(&url, answer, tape).await;
                     return Err(Failure::touched(FetchError::Busy { status, retry_after }));
                 }
                 _ => {
-                    self.discard(&url, answer).await;
+                    self.discard(&url, answer, tape).await;
                     return Ok(());
                 }
             }

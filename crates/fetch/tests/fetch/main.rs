@@ -10,4 +10,5 @@ mod proxies;
 mod restraint;
 mod robots;
 mod site;
+mod tape;
 mod tls;

@@ -235,3 +235,19 @@ async fn plain_http_on_a_secure_port_fails_quickly() {
     let outcome = fetch(&fetcher, "https://secure.example/").await;
     assert!(outcome.starts_with("failed: cannot connect to `secure.example`: "), "{outcome}");
 }
+
+#[tokio::test]
+async fn http2_is_written_down_as_it_was_understood() {
+    for (protocols, version) in [(BOTH, "HTTP/2.0"), (&[&b"http/1.1"[..]][..], "HTTP/1.1")] {
+        let site = SecureSite::start("secure.example", protocols).await;
+        let fetcher = site.fetcher(|config| config.record = true);
+        let mut tape = webloom_fetch::Tape::on();
+        fetcher.fetch_taped(&crate::site::lease("https://secure.example/"), &mut tape).await;
+        let [exchange] = &tape.into_exchanges()[..] else { panic!("one request") };
+        assert_eq!((exchange.http_version, exchange.status), (version, 200));
+        assert_eq!(exchange.tls, Some("tls/1.3"));
+        assert!(exchange.body.starts_with(b"secure.example webloom/"));
+        assert!(exchange.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-length")));
+        assert!(exchange.request.iter().any(|(name, _)| name == "user-agent"));
+    }
+}

@@ -240,6 +240,29 @@ SELECT ?link ?anchor WHERE { ?item a rss:item ; rss:link ?link OPTIONAL { ?item 
         "\"all\"",
         "Which plain HTML links are kept in the graph: \"all\", \"external\" (to other hosts) or \"none\".",
     ),
+    // Archive.
+    field(
+        "archive.keep",
+        "\"all\"",
+        "What is kept of what was received, as WARC files in the data directory: \"all\" (pages, redirects, errors, robots.txt),\n\
+         \"data\" (pages that carry data) or \"none\".",
+    ),
+    field(
+        "archive.compression",
+        "\"gzip\"",
+        "How records are packed: \"gzip\", which every tool reads, or \"zstd\", which is quicker and smaller.",
+    ),
+    field(
+        "archive.rotate",
+        "\"1 GiB\"",
+        "A WARC file that is longer than this is completed and another begun.",
+    ),
+    field("archive.prefix", "\"webloom\"", "What the names of WARC files begin with."),
+    field(
+        "archive.min_free",
+        "\"256 MiB\"",
+        "Room on the disk that is left alone. With less the crawl waits, and goes on by itself when there is room again.",
+    ),
     // Work.
     field("work.workers", "0", "Threads that read pages; 0 is one per core."),
     field("work.connections", "256", "Requests under way at once, over all hosts."),

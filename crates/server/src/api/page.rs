@@ -6,6 +6,8 @@ use axum::Json;
 use axum::extract::State;
 use oxrdf::{GraphName, NamedNode, NamedOrBlankNode, Quad, Term};
 use serde_json::{Map, Value, json};
+use webloom_archive::Archive;
+use webloom_archive::record::parse_date;
 use webloom_index::{GraphPattern, Snapshot};
 use webloom_model::vocab::{dcterms, http as http_vocab, is_derived_graph, prov, rdf, rdfs, wl};
 
@@ -28,10 +30,10 @@ const PAGES_LOOKED_AT_MAX: usize = 500_000;
 pub async fn page(State(app): State<Shared>, parameters: Parameters) -> Result<Json<Value>, ApiError> {
     let slot = app.slot(&parameters)?;
     let url = parameters.required("url")?.to_owned();
-    app.read(move || tell(&slot.snapshot()?, &url).map(Json)).await
+    app.read(move || tell(&slot.snapshot()?, &Archive::open(&slot.data.archive()), &url).map(Json)).await
 }
 
-fn tell(snapshot: &Snapshot, url: &str) -> Result<Value, ApiError> {
+fn tell(snapshot: &Snapshot, archive: &Archive, url: &str) -> Result<Value, ApiError> {
     let bad = |_| ApiError::bad_request("the parameter `url` is not an absolute IRI");
     let page = NamedNode::new(url).map_err(bad)?;
     let graph = GraphName::from(page.clone());
@@ -62,12 +64,7 @@ fn tell(snapshot: &Snapshot, url: &str) -> Result<Value, ApiError> {
         }
     }
     let metadata = metadata(&about, &page);
-    let history = json!({
-        "at": metadata.get("fetched_at"),
-        "status": metadata.get("status"),
-        "digest": metadata.get("digest"),
-        "changed": false,
-    });
+    let history = history(archive, url, &about, &metadata);
     Ok(json!({
         "url": url,
         "title": data::title(snapshot, url)?,
@@ -76,10 +73,51 @@ fn tell(snapshot: &Snapshot, url: &str) -> Result<Value, ApiError> {
         "statements_total": total,
         "statements": statements,
         "outlinks": outlinks.told(snapshot)?,
-        "history": if metadata.contains_key("fetched_at") { vec![history] } else { Vec::new() },
+        "history": history,
         "archived": metadata.contains_key("warc_file"),
         "metadata": metadata,
     }))
+}
+
+/// The captures of a page, oldest first: by the archive's index; by the metadata of pages that came from other archives; or the
+/// one that is known without any.
+fn history(archive: &Archive, url: &str, about: &[Quad], metadata: &Map<String, Value>) -> Vec<Value> {
+    let mut history: Vec<(String, Value, Value)> = Vec::new();
+    for capture in archive.history(url).unwrap_or_default() {
+        let at = parse_date(&capture.timestamp).map(|at| format!("{at:.0}")).unwrap_or_default();
+        let status = capture.status.and_then(|status| status.parse::<u16>().ok());
+        history.push((at, json!(status), json!(capture.digest)));
+    }
+    if history.is_empty()
+        && let Some(at) = metadata.get("fetched_at").and_then(Value::as_str)
+    {
+        let of = |name: &str| metadata.get(name).cloned().unwrap_or_default();
+        history.push((at.to_owned(), of("status"), of("digest")));
+        for node in about.iter().filter(|quad| quad.predicate == wl::CAPTURE).map(|quad| &quad.object) {
+            let said = |predicate: oxrdf::NamedNodeRef<'_>| {
+                about.iter().find_map(|quad| match &quad.object {
+                    Term::Literal(literal)
+                        if quad.predicate == predicate && Term::from(quad.subject.clone()) == *node =>
+                    {
+                        Some(literal.value().to_owned())
+                    }
+                    _ => None,
+                })
+            };
+            let status = said(wl::CAPTURE_STATUS).and_then(|status| status.parse::<u16>().ok());
+            history.push((said(prov::GENERATED_AT_TIME).unwrap_or_default(), json!(status), Value::Null));
+        }
+        history.sort_by(|one, other| one.0.cmp(&other.0));
+    }
+    let mut before: Option<Value> = None;
+    let told = history.into_iter().map(|(at, status, digest)| {
+        let changed = before.as_ref().is_some_and(|before| !digest.is_null() && *before != digest);
+        if !digest.is_null() {
+            before = Some(digest.clone());
+        }
+        json!({"at": at, "status": status, "digest": digest, "changed": changed})
+    });
+    told.collect()
 }
 
 /// What is known about the page, under the names of the contract.
@@ -103,7 +141,7 @@ fn metadata(about: &[Quad], page: &NamedNode) -> Map<String, Value> {
             _ if predicate == wl::FOUND_ON => "found_on",
             _ if predicate == wl::REDIRECTED_FROM => "redirected_from",
             _ if predicate == wl::ANCHOR => "anchor",
-            _ if predicate == wl::DIAGNOSTIC || predicate == wl::SYNTAX || predicate == rdf::TYPE => continue,
+            _ if [wl::DIAGNOSTIC, wl::SYNTAX, wl::CAPTURE, rdf::TYPE].contains(&predicate) => continue,
             _ => local_name(quad.predicate.as_str()),
         };
         // `warcFile` and the like read as `warc_file`.

@@ -28,13 +28,20 @@ export function ArchivedCopy(props: { page: PageAnswer }): JSX.Element {
     );
   }
   return (
-    <iframe
-      class="archived"
-      title={`Archived copy of ${page.url}`}
-      src={address("/archive", { url: page.url })}
-      sandbox=""
-      referrerpolicy="no-referrer"
-      loading="lazy"
-    />
+    <>
+      <p>
+        <a href={address("/archive", { url: page.url, view: "head" })} target="_blank" rel="noreferrer">
+          Headers as they were received
+        </a>
+      </p>
+      <iframe
+        class="archived"
+        title={`Archived copy of ${page.url}`}
+        src={address("/archive", { url: page.url })}
+        sandbox=""
+        referrerpolicy="no-referrer"
+        loading="lazy"
+      />
+    </>
   );
 }

@@ -1,0 +1,194 @@
+//! Keeps what was received: every exchange of a page's way becomes records of the crawl's own WARC files.
+//!
+//! In: the [`Tape`] of a fetch and what came of it. Out: packed records that wait with the page for its commit. [`Ledger`], in
+//! the committing thread, writes them before the page's metadata say where they are. What the records look like is the archive
+//! crate's; reading them back is `replay`. Start at [`Archivist::pack`].
+
+mod ledger;
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use tracing::error;
+use webloom_archive::{ArchiveSettings, ArchiveWriter, CaptureMaker, Notes, PackedCapture, Packing};
+use webloom_fetch::Tape;
+use webloom_model::{Exchange, FetchOutcome, Lease, PageUrl, Purpose};
+
+pub(crate) use self::ledger::Ledger;
+use crate::crawl::CrawlError;
+use crate::process::Woven;
+use crate::wiring::{Crawl, DataDir};
+
+/// Names of what notes say, here and in `replay`.
+pub(crate) mod note {
+    pub(crate) const PURPOSE: &str = "purpose";
+    pub(crate) const DEPTH: &str = "depth";
+    /// The page that carried the link, as Heritrix calls it.
+    pub(crate) const VIA: &str = "via";
+    pub(crate) const ANCHOR: &str = "anchor";
+    pub(crate) const REDIRECTED_FROM: &str = "redirectedFrom";
+    pub(crate) const OUTCOME: &str = "outcome";
+    pub(crate) const CODE: &str = "code";
+    pub(crate) const REASON: &str = "reason";
+    /// What the fetcher noticed: severity, code, words.
+    pub(crate) const DIAGNOSTIC: &str = "diagnostic";
+    /// As Heritrix calls it.
+    pub(crate) const FETCH_TIME: &str = "fetchTimeMs";
+}
+
+/// What is kept of what was received.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keep {
+    /// Every exchange: pages, redirects, errors, robots.txt, contexts.
+    All,
+    /// Pages that carry data.
+    Data,
+    /// Nothing.
+    Nothing,
+}
+
+/// How a crawl keeps what it received.
+#[derive(Debug, Clone)]
+pub struct ArchiveSpec {
+    /// What is kept.
+    pub keep: Keep,
+    /// How records are packed.
+    pub packing: Packing,
+    /// A file that is longer than this is completed and another begun.
+    pub file_bytes_max: u64,
+    /// Bytes on disk that are left alone: the crawl waits instead.
+    pub free_bytes_min: u64,
+    /// What names of files begin with.
+    pub prefix: String,
+}
+
+/// Turns exchanges into records.
+#[derive(Debug)]
+pub(crate) struct Archivist {
+    maker: Arc<CaptureMaker>,
+    keep: Keep,
+}
+
+/// Records of one lease, and whether the first of them is what its URL answered.
+#[derive(Debug, Default)]
+pub(crate) struct Captures {
+    pub(crate) records: PackedCapture,
+    pub(crate) begins_with_page: bool,
+}
+
+/// What is told of a lease beside its exchanges.
+#[derive(Debug)]
+pub(crate) struct Account {
+    url: PageUrl,
+    notes: Notes,
+    /// The URL is done with and gave no page.
+    is_without_page: bool,
+}
+
+impl Account {
+    /// How the URL was found, and what came of asking.
+    pub(crate) fn of(lease: &Lease, outcome: &FetchOutcome, attempts_max: u32) -> Self {
+        let candidate = &lease.candidate;
+        let mut notes: Notes = vec![(note::DEPTH, candidate.depth.to_string())];
+        notes.extend(candidate.found_on.as_ref().map(|page| (note::VIA, page.as_str().to_owned())));
+        notes.extend(candidate.anchor.as_ref().map(|words| (note::ANCHOR, words.clone())));
+        let from = candidate.redirects.iter();
+        notes.extend(from.map(|url| (note::REDIRECTED_FROM, url.as_str().to_owned())));
+        if let FetchOutcome::Fetched(page) = outcome {
+            notes.extend(page.diagnostics.iter().map(|diagnostic| {
+                let line =
+                    format!("{} {} {}", diagnostic.severity.as_str(), diagnostic.code, diagnostic.message);
+                (note::DIAGNOSTIC, line)
+            }));
+        }
+        let told = match outcome {
+            FetchOutcome::NotFetched(reason) => Some(("no-page", reason.code(), reason.to_string())),
+            // What is tried again has come to nothing yet.
+            FetchOutcome::Failed(error) if lease.attempt + 1 >= attempts_max => {
+                Some(("failed", error.code(), error.to_string()))
+            }
+            _ => None,
+        };
+        let is_without_page = told.is_some();
+        if let Some((outcome, code, reason)) = told {
+            notes.push((note::OUTCOME, outcome.to_owned()));
+            notes.push((note::CODE, code.to_owned()));
+            notes.push((note::REASON, reason));
+        }
+        Self { url: candidate.url.clone(), notes, is_without_page }
+    }
+}
+
+impl Archivist {
+    /// Opens the archive of a crawl, unless nothing is to be kept.
+    pub(crate) fn open(
+        data: &DataDir,
+        spec: &ArchiveSpec,
+        info: Vec<(String, String)>,
+    ) -> Result<Option<(Self, ArchiveWriter)>, CrawlError> {
+        if spec.keep == Keep::Nothing {
+            return Ok(None);
+        }
+        let settings = ArchiveSettings {
+            packing: spec.packing,
+            file_bytes_max: spec.file_bytes_max,
+            prefix: spec.prefix.clone(),
+            info,
+            ..ArchiveSettings::default()
+        };
+        let writer = ArchiveWriter::open(&data.archive(), settings)?;
+        Ok(Some((Self { maker: writer.maker(), keep: spec.keep }, writer)))
+    }
+
+    /// The records of a lease. The exchange with the URL itself comes first, so that its place is theirs.
+    fn pack(&self, exchanges: Vec<Exchange>, account: &Account, has_data: bool) -> std::io::Result<Captures> {
+        let mut captures = Captures::default();
+        if self.keep == Keep::Data && !has_data {
+            return Ok(captures);
+        }
+        let (page, others): (Vec<_>, Vec<_>) =
+            exchanges.into_iter().partition(|exchange| exchange.purpose == Purpose::Page);
+        for exchange in &page {
+            captures.begins_with_page = true;
+            let mut notes = account.notes.clone();
+            notes.push((note::FETCH_TIME, exchange.elapsed.as_millis().to_string()));
+            captures.records.append(self.maker.capture(exchange, &notes)?);
+        }
+        if page.is_empty() && account.is_without_page && self.keep == Keep::All {
+            let told = self.maker.without_answer(account.url.as_str(), Timestamp::now(), &account.notes)?;
+            captures.records.append(told);
+        }
+        for exchange in &others {
+            let notes = vec![(note::PURPOSE, exchange.purpose.as_str().to_owned())];
+            captures.records.append(self.maker.capture(exchange, &notes)?);
+        }
+        Ok(captures)
+    }
+}
+
+impl Crawl {
+    /// What to write an exchange down on.
+    pub(crate) fn tape(&self) -> Tape {
+        if self.archivist.is_some() { Tape::on() } else { Tape::off() }
+    }
+
+    /// Packs what was received, and returns when it and what was made of it are durable.
+    pub(crate) async fn commit_archived(
+        &self,
+        mut woven: Woven,
+        account: Account,
+        tape: Tape,
+    ) -> Result<(), CrawlError> {
+        if let Some(archivist) = self.archivist.clone() {
+            let has_data = woven.entry.as_ref().is_some_and(|entry| !entry.syntaxes.is_empty());
+            let exchanges = tape.into_exchanges();
+            let packed = self.cpu.run(move || archivist.pack(exchanges, &account, has_data)).await;
+            match packed {
+                Ok(Ok(captures)) => woven.captures = captures,
+                Ok(Err(failed)) => error!(%failed, "an answer cannot be packed for the archive"),
+                Err(panicked) => error!(reason = panicked.0, "an answer cannot be packed for the archive"),
+            }
+        }
+        self.committer.commit(woven).await
+    }
+}
