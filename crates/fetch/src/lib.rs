@@ -19,6 +19,7 @@ mod stats;
 mod unwanted;
 
 pub use config::{FetchConfig, FetchSetupError, Preference};
+pub use connect::client_tls;
 pub use credentials::{AuthRule, CredentialError, HeaderRule};
 pub use decode::{Decoded, decode_capped};
 pub use fetcher::{Fetcher, Followed, Wanted};

@@ -51,6 +51,11 @@ vocabulary! {
         INFERRED_FROM = "inferredFromGeneration",
         STATEMENTS = "statements",
         SOURCE_KIND = "sourceKind",
+        STEP = "step",
+        STEP_CLASS = "TransformationStep",
+        RULE = "rule",
+        MICROSECONDS = "microseconds",
+        FAILED = "failed",
     }
 }
 
