@@ -125,7 +125,7 @@ impl Connector {
             .initial_stream_window_size(H2_STREAM_WINDOW)
             .initial_connection_window_size(H2_CONNECTION_WINDOW);
         Ok(Self {
-            tls: TlsConnector::from(Arc::new(tls_config(config)?)),
+            tls: TlsConnector::from(Arc::new(client_tls(config)?)),
             http1,
             http2,
             connect_timeout: config.connect_timeout,
@@ -258,7 +258,12 @@ fn tls_name(version: ProtocolVersion) -> Option<&'static str> {
     }
 }
 
-fn tls_config(config: &FetchConfig) -> Result<ClientConfig, FetchSetupError> {
+/// What TLS trusts by these settings: the system's authorities, and the extra ones.
+///
+/// # Errors
+///
+/// When an extra one is none.
+pub fn client_tls(config: &FetchConfig) -> Result<ClientConfig, FetchSetupError> {
     let mut roots = RootCertStore::empty();
     if config.system_roots {
         let found = rustls_native_certs::load_native_certs();

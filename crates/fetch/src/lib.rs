@@ -20,6 +20,7 @@ mod tape;
 mod unwanted;
 
 pub use config::{FetchConfig, FetchSetupError, Preference};
+pub use connect::client_tls;
 pub use credentials::{AuthRule, CredentialError, HeaderRule};
 pub use decode::{Decoded, decode_capped};
 pub use fetcher::{Fetcher, Followed, Wanted};

@@ -1,6 +1,7 @@
 //! A page as a graph: what transform hands to index and extract.
 
 use std::collections::HashSet;
+use std::time::Duration;
 
 use oxrdf::Quad;
 
@@ -48,6 +49,25 @@ pub struct PageGraph {
     /// JSON-LD contexts that blocks of the page name and nobody knew, absolute, each once. Whoever can fetch them may
     /// transform the page again.
     pub missing: Vec<String>,
+    /// Transformations, profiles and namespace documents of GRDDL that nobody knew; as for `missing`.
+    pub missing_documents: Vec<String>,
+    /// What the steps of the rules that apply to the page did, in order.
+    pub steps: Vec<StepRecord>,
+}
+
+/// What one step of a rule did: a stylesheet, a service, a command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StepRecord {
+    /// The rule that the step is part of.
+    pub rule: String,
+    /// Which step: `stylesheet tides.xsl`, `service images`.
+    pub step: String,
+    /// How long it took, waiting for its turn not counted.
+    pub elapsed: Duration,
+    /// Bytes that it gave.
+    pub bytes: u64,
+    /// It gave nothing that could be used; a diagnostic says why.
+    pub failed: bool,
 }
 
 impl PageGraph {

@@ -25,6 +25,6 @@ pub use frontier::{
     InjectionReport, LeaseAnswer, OfferSummary, QueueOrder, QueueQuery, QueueState, QueueView, Settlement,
     SettlementKind, UrlLife, UrlStage,
 };
-pub use graph::{PageGraph, PageText, RobotsDirectives};
+pub use graph::{PageGraph, PageText, RobotsDirectives, StepRecord};
 pub use link::{Lease, LeaseId, LinkCandidate, Validators};
 pub use url::{PageUrl, UrlProblem};

@@ -56,6 +56,11 @@ vocabulary! {
         WARC_RECORD = "warcRecord",
         CAPTURE = "capture",
         CAPTURE_STATUS = "captureStatus",
+        STEP = "step",
+        STEP_CLASS = "TransformationStep",
+        RULE = "rule",
+        MICROSECONDS = "microseconds",
+        FAILED = "failed",
     }
 }
 

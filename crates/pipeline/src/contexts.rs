@@ -1,13 +1,15 @@
-//! JSON-LD contexts from the web, for blocks that name one which does not come with us.
+//! JSON-LD contexts from the web, for blocks that name one which does not come with us; and what GRDDL names, in the same way.
 //!
 //! In: the IRIs that a transform has missed. Out: a [`ContextCache`] that knows more of them, so that the page can be
-//! transformed again. Transform itself opens no socket: to it the cache is a [`ContextSource`].
+//! transformed again. Transform itself opens no socket: to it the cache is a [`ContextSource`]. A cache holds one [`Kind`] of
+//! document; the one for contexts stands before the one for GRDDL.
 //!
 //! A context is asked for once in a crawl, in the host's turn, as politely as a page: robots.txt, the delay, the guard
 //! against private addresses. What it said is kept with the URLs, and that it could not be had as well, for a shorter
 //! time. Scope does not apply: a context is no page. Start at [`ContextCache::obtain`].
 
 mod links;
+mod missing;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -25,7 +27,8 @@ use webloom_model::{
 };
 use webloom_transform::ContextSource;
 
-pub(crate) use self::links::linked_context;
+use self::links::linked_context;
+pub(crate) use self::missing::{Missing, Tried};
 
 /// Requests for one context: robots files, redirects, and a link to where it really is.
 const REQUESTS_MAX: usize = 8;
@@ -81,9 +84,57 @@ pub enum Turns<'a> {
     Pause(Duration),
 }
 
+/// What a cache holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// JSON-LD contexts.
+    Contexts,
+    /// What GRDDL names: transformations, what they are put together from, profiles, documents of namespaces.
+    Documents,
+}
+
+/// What is asked for where GRDDL names a document.
+const ACCEPT_DOCUMENTS: &str = "application/xslt+xml, application/rdf+xml, text/turtle, application/xhtml+xml, \
+                                application/xml;q=0.9, text/html;q=0.8, */*;q=0.1";
+
+impl Kind {
+    fn wanted(self, bytes_max: u64) -> Wanted {
+        match self {
+            Self::Contexts => Wanted::context(bytes_max),
+            Self::Documents => Wanted { accept: ACCEPT_DOCUMENTS, bytes_max, timeout: None },
+        }
+    }
+
+    /// The text of an answer, or why it is of no use.
+    pub(crate) fn document(self, page: &FetchedPage) -> Result<String, String> {
+        let text = text(page)?;
+        if self == Self::Contexts {
+            check_context(text)?;
+        }
+        Ok(text.to_owned())
+    }
+
+    /// Where the document really is, as an answer without one may say.
+    pub(crate) fn link(self, page: &FetchedPage) -> Option<PageUrl> {
+        match self {
+            Self::Contexts => linked_context(page),
+            Self::Documents => None,
+        }
+    }
+
+    /// What keys begin with where both kinds are kept.
+    fn key(self, iri: &str) -> String {
+        match self {
+            Self::Contexts => iri.to_owned(),
+            Self::Documents => format!("document {iri}"),
+        }
+    }
+}
+
 /// Contexts that were fetched, and those that could not be.
 #[derive(Debug)]
 pub struct ContextCache {
+    kind: Kind,
     limits: ContextLimits,
     others: Arc<dyn ContextSource>,
     clock: Arc<dyn Clock>,
@@ -104,7 +155,7 @@ struct Known {
 
 impl ContextSource for ContextCache {
     fn context(&self, iri: &str) -> Option<Arc<str>> {
-        self.others.context(iri).or_else(|| self.fresh(iri)?.document)
+        self.others.context(iri).or_else(|| self.own(Kind::Contexts, iri))
     }
 
     fn vocabulary(&self, iri: &str) -> Option<Arc<str>> {
@@ -112,14 +163,30 @@ impl ContextSource for ContextCache {
     }
 
     fn document(&self, iri: &str) -> Option<Arc<str>> {
-        self.others.document(iri)
+        self.others.document(iri).or_else(|| self.own(Kind::Documents, iri))
+    }
+
+    /// Not what was fetched: what a stranger's transformation can read must not depend on what others named.
+    fn readable(&self, iri: &str) -> Option<Arc<str>> {
+        self.others.readable(iri)
     }
 }
 
 impl ContextCache {
-    /// An empty cache beside another source, which is asked first.
+    /// An empty cache of contexts beside another source, which is asked first.
     pub fn new(limits: ContextLimits, others: Arc<dyn ContextSource>, clock: Arc<dyn Clock>) -> Self {
+        Self::of(Kind::Contexts, limits, others, clock)
+    }
+
+    /// The same for any kind.
+    pub fn of(
+        kind: Kind,
+        limits: ContextLimits,
+        others: Arc<dyn ContextSource>,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
         Self {
+            kind,
             limits,
             others,
             clock,
@@ -133,7 +200,7 @@ impl ContextCache {
 
     /// The same, kept beside the URLs of a crawl, so that a resumed one has it too.
     pub(crate) fn kept_in(mut self, frontier: Arc<FjallFrontier>) -> Self {
-        self.store = Some(Store(frontier));
+        self.store = Some(Store { kind: self.kind, frontier });
         self
     }
 
@@ -208,7 +275,7 @@ impl ContextCache {
             let mut turn = turns.take(lease.url().host(), request).await;
             // From here on the host may have been asked, whatever becomes of this task.
             turn.hint = HostHint::default();
-            let wanted = Wanted::context(self.limits.bytes_max);
+            let wanted = self.kind.wanted(self.limits.bytes_max);
             let (outcome, hint) = fetcher.fetch_as_taped(&lease, &wanted, tape).await;
             turn.hint = hint;
             drop(turn);
@@ -218,9 +285,9 @@ impl ContextCache {
                 FetchOutcome::Unchanged(_) => return Err("answered 304 unasked".to_owned()),
                 FetchOutcome::NotFetched(reason) => return Err(reason.to_string()),
                 FetchOutcome::Failed(error) => return Err(error.to_string()),
-                FetchOutcome::Fetched(page) => match document(&page) {
+                FetchOutcome::Fetched(page) => match self.kind.document(&page) {
                     Ok(document) => return Ok(document),
-                    Err(reason) => match linked_context(&page) {
+                    Err(reason) => match self.kind.link(&page) {
                         Some(target)
                             if !lease.candidate.redirects.contains(&target) && target != page.url =>
                         {
@@ -242,7 +309,7 @@ impl ContextCache {
         let (document, fresh) = match answer {
             Ok(document) => (Some(Arc::from(document)), self.limits.fresh),
             Err(reason) => {
-                debug!(iri, reason, "a JSON-LD context cannot be had");
+                debug!(iri, reason, "a document that a page names cannot be had");
                 (stale, self.limits.refused_fresh)
             }
         };
@@ -261,6 +328,10 @@ impl ContextCache {
             self.bytes.fetch_sub(length(&before), Relaxed);
         }
         is_document
+    }
+
+    fn own(&self, kind: Kind, iri: &str) -> Option<Arc<str>> {
+        if self.kind == kind { self.fresh(iri)?.document } else { None }
     }
 
     /// What is known of a context, unless it is too old.
@@ -286,20 +357,23 @@ fn after(moment: Timestamp, duration: Duration) -> Timestamp {
     moment.checked_add(duration).unwrap_or(Timestamp::MAX)
 }
 
-/// The text of a context document, or why it is none.
-pub(crate) fn document(page: &FetchedPage) -> Result<String, String> {
+/// The whole text of an answer, or why there is none.
+fn text(page: &FetchedPage) -> Result<&str, String> {
     if let Some(diagnostic) = page.diagnostics.first() {
         // Half a context would give its terms other meanings.
         return Err(diagnostic.message.clone());
     }
     let bytes = page.body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&page.body);
-    let text = std::str::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())?;
+    std::str::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())
+}
+
+fn check_context(text: &str) -> Result<(), String> {
     let json: serde_json::Value =
         serde_json::from_str(text).map_err(|error| format!("it is no JSON: {error}"))?;
     if json.get("@context").is_none() {
         return Err("there is no @context in it".to_owned());
     }
-    Ok(text.to_owned())
+    Ok(())
 }
 
 /// A host that is reserved until this is dropped.
@@ -344,11 +418,14 @@ impl Drop for Turn<'_> {
 
 /// Contexts beside the URLs: when it was asked for (milliseconds, eight bytes), whether there was one, the document.
 #[derive(Debug)]
-struct Store(Arc<FjallFrontier>);
+struct Store {
+    kind: Kind,
+    frontier: Arc<FjallFrontier>,
+}
 
 impl Store {
     fn get(&self, iri: &str) -> Option<(Option<String>, Timestamp)> {
-        let record = self.0.get_blob(Blob::Contexts, iri).unwrap_or_else(|error| {
+        let record = self.frontier.get_blob(Blob::Contexts, &self.kind.key(iri)).unwrap_or_else(|error| {
             warn!(iri, %error, "a context cannot be read and will be fetched again");
             None
         })?;
@@ -365,7 +442,7 @@ impl Store {
         let mut record = at.as_millisecond().to_be_bytes().to_vec();
         record.push(u8::from(known.document.is_some()));
         record.extend_from_slice(known.document.as_deref().unwrap_or_default().as_bytes());
-        if let Err(error) = self.0.put_blob(Blob::Contexts, iri, &record) {
+        if let Err(error) = self.frontier.put_blob(Blob::Contexts, &self.kind.key(iri), &record) {
             warn!(iri, %error, "a context cannot be kept");
         }
     }

@@ -147,6 +147,9 @@ impl CrawlControl {
         let mut spec = raw.check()?;
         // Contexts that were fetched are part of the running crawl, not of what is written.
         spec.transform.contexts = before.transform.contexts.clone();
+        // So is what is known of the services.
+        spec.transform.rules = before.transform.rules.clone();
+        spec.services = before.services.clone();
         let spec = Arc::new(spec);
         self.keep(&spec)?;
         *self.0.spec.write() = spec.clone();

@@ -1,12 +1,15 @@
 //! What each phase has done so far: pages in, pages out, time busy. Cheap enough to count always.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
+use webloom_model::StepRecord;
 
 use crate::journal::Journal;
+use crate::services::ServiceNumbers;
 
 /// The five phases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -73,6 +76,8 @@ pub struct Counters {
     pub working: AtomicU64,
     /// Pages waiting for or in a commit.
     pub committing: AtomicU64,
+    /// Pages that wait for a service or are with one.
+    pub outside: AtomicU64,
     /// Leases out.
     pub in_flight: AtomicU64,
     /// Pages indexed.
@@ -105,6 +110,21 @@ pub struct Counters {
     pub journal: Journal,
     statuses: [AtomicU64; 6],
     not_pages: Mutex<BTreeMap<String, u64>>,
+    steps: Mutex<BTreeMap<(String, String), StepNumbers>>,
+    services: Mutex<Vec<Arc<ServiceNumbers>>>,
+}
+
+/// Numbers of one step of a rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct StepNumbers {
+    /// Pages it was run on.
+    pub pages: u64,
+    /// Pages it gave nothing for.
+    pub failed: u64,
+    /// Time it took.
+    pub busy: Duration,
+    /// Bytes it gave.
+    pub bytes: u64,
 }
 
 impl Default for Counters {
@@ -115,6 +135,7 @@ impl Default for Counters {
             fetching: AtomicU64::new(0),
             working: AtomicU64::new(0),
             committing: AtomicU64::new(0),
+            outside: AtomicU64::new(0),
             in_flight: AtomicU64::new(0),
             indexed: AtomicU64::new(0),
             quads: AtomicU64::new(0),
@@ -132,6 +153,8 @@ impl Default for Counters {
             journal: Journal::default(),
             statuses: Default::default(),
             not_pages: Mutex::new(BTreeMap::new()),
+            steps: Mutex::default(),
+            services: Mutex::default(),
         }
     }
 }
@@ -180,6 +203,36 @@ impl Counters {
     /// URLs that gave no page, by reason.
     pub fn not_pages(&self) -> BTreeMap<String, u64> {
         self.not_pages.lock().clone()
+    }
+
+    /// Counts what the steps of rules did for one page.
+    pub fn add_steps(&self, records: &[StepRecord]) {
+        if records.is_empty() {
+            return;
+        }
+        let mut steps = self.steps.lock();
+        for record in records {
+            let numbers = steps.entry((record.rule.clone(), record.step.clone())).or_default();
+            numbers.pages += 1;
+            numbers.failed += u64::from(record.failed);
+            numbers.busy += record.elapsed;
+            numbers.bytes += record.bytes;
+        }
+    }
+
+    /// The steps of rules, by rule and step.
+    pub fn steps(&self) -> BTreeMap<(String, String), StepNumbers> {
+        self.steps.lock().clone()
+    }
+
+    /// Shows these services among the numbers.
+    pub fn show_services(&self, services: Vec<Arc<ServiceNumbers>>) {
+        *self.services.lock() = services;
+    }
+
+    /// The services that are asked.
+    pub fn services(&self) -> Vec<Arc<ServiceNumbers>> {
+        self.services.lock().clone()
     }
 
     /// Since the crawl began in this process.

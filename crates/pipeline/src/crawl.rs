@@ -143,7 +143,9 @@ impl Crawl {
                 }
                 continue;
             }
-            let room = in_flight_max.saturating_sub(tasks.len()).min(LEASES_MAX);
+            // Pages that a service keeps are not what the crawl is busy with, or a slow one would stop it.
+            let outside = usize::try_from(self.counters.outside.load(Relaxed)).unwrap_or(0);
+            let room = (in_flight_max + outside).saturating_sub(tasks.len()).min(LEASES_MAX);
             let answer = if room == 0 {
                 LeaseAnswer::Busy
             } else {

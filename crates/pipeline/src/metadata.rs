@@ -10,17 +10,18 @@ use webloom_index::GraphWrite;
 use webloom_model::vocab::{META_PREFIX, dcterms, http, prov, rdf, rdfs, wl, xsd};
 use webloom_model::{
     BlankScope, DetectedPage, Diagnostic, FetchError, Lease, LeaseId, LinkCandidate, NotFetched, PageText,
-    PageUrl, Redirect,
+    PageUrl, Redirect, StepRecord,
 };
 
 /// Predicates whose values depend on when and in which order pages were fetched, not on what the pages say. Two crawls
 /// of the same web agree on everything else.
-pub const VOLATILE: [NamedNodeRef<'_>; 10] = [
+pub const VOLATILE: [NamedNodeRef<'_>; 11] = [
     prov::GENERATED_AT_TIME,
     wl::DEPTH,
     wl::FOUND_ON,
     wl::ANCHOR,
     wl::REDIRECTED_FROM,
+    wl::MICROSECONDS,
     wl::WARC_FILE,
     wl::WARC_OFFSET,
     wl::WARC_RECORD,
@@ -59,6 +60,30 @@ pub fn of_page(
     about.say(wl::DIGEST, Literal::from(hex(&Sha256::digest(&page.body))));
     about.diagnostics(diagnostics);
     about.triples
+}
+
+/// What the steps of rules did for a page: how long each took, how much it gave.
+pub fn of_steps(page: &PageUrl, steps: &[StepRecord]) -> Vec<Triple> {
+    // The diagnostics of the page have nodes of their own in the same graph.
+    let mut nodes = BlankScope::new(&format!("{} steps", page.meta_graph_name().as_str()));
+    let mut triples = Vec::new();
+    for step in steps {
+        let node = nodes.fresh();
+        triples.push(Triple::new(page.graph_name(), wl::STEP, node.clone()));
+        let mut say = |predicate: NamedNodeRef<'_>, object: Term| {
+            triples.push(Triple::new(node.clone(), predicate, object));
+        };
+        say(rdf::TYPE, wl::STEP_CLASS.into());
+        say(wl::RULE, Literal::from(step.rule.as_str()).into());
+        say(rdfs::LABEL, Literal::from(step.step.as_str()).into());
+        let microseconds = u64::try_from(step.elapsed.as_micros()).unwrap_or(u64::MAX);
+        say(wl::MICROSECONDS, integer(microseconds).into());
+        say(dcterms::EXTENT, integer(step.bytes).into());
+        if step.failed {
+            say(wl::FAILED, Literal::from(true).into());
+        }
+    }
+    triples
 }
 
 /// Why the links of a page were not followed.

@@ -1,6 +1,6 @@
 //! One page's way through the five phases. New here? Read [`process_page`] first.
 
-use std::collections::HashSet;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
@@ -17,15 +17,17 @@ use webloom_model::{
     Lease, LinkCandidate, NotFetched, PageGraph, PageUrl, Reservation, Retry, Settlement, SettlementKind,
     Validators,
 };
-use webloom_transform::transform;
+use webloom_transform::rules::Answers;
+use webloom_transform::transform_with;
 
 use crate::archive::{Account, Captures};
-use crate::contexts::Turns;
+use crate::contexts::{Missing, Tried};
 use crate::counters::{Counters, Gauge, Phase};
 use crate::cpu::Panicked;
 use crate::crawl::CrawlError;
 use crate::journal::Entry;
 use crate::metadata;
+use crate::rules::{self, Workers};
 use crate::spec::{CrawlSpec, StoredLinks};
 use crate::wiring::Crawl;
 
@@ -43,8 +45,8 @@ pub async fn process_page(crawl: &Crawl, lease: Lease) -> Result<(), CrawlError>
         FetchOutcome::Fetched(page) => *page,
         no_page => return crawl.commit_archived(without_page(crawl, lease, no_page), account, tape).await,
     };
-    let remains = Remains::of(&page);
-    let woven = match weave_with_contexts(crawl, &lease, page, &remains, &mut tape).await {
+    let mut remains = Remains::of(&page);
+    let woven = match weave_whole(crawl, &lease, page, &mut remains, &mut tape).await {
         Ok(woven) => {
             // The body has served; what waits for the commit are quads.
             drop(remains);
@@ -74,26 +76,60 @@ fn without_stale_links(crawl: &Crawl, mut woven: Woven) -> Woven {
     woven
 }
 
-/// Weaves a page; when its JSON-LD names contexts that nobody knows, fetches them and weaves it anew.
-async fn weave_with_contexts(
+/// Weaves a page with all that it needs from elsewhere: services are asked about it first, and what it names and nobody knows is
+/// fetched, after which it is woven anew.
+async fn weave_whole(
     crawl: &Crawl,
     lease: &Lease,
     page: FetchedPage,
-    remains: &Remains,
+    remains: &mut Remains,
     tape: &mut Tape,
 ) -> Result<Woven, Panicked> {
-    let mut woven = weave_on_pool(crawl, lease, page, 1).await?;
-    let Some(contexts) = &crawl.contexts else { return Ok(woven) };
-    let mut tried = HashSet::new();
-    let turns = Turns::Frontier { frontier: &*crawl.frontier, host_freed: &crawl.host_freed };
-    // A context can name others, which are missed only once it is there.
-    loop {
-        let missing = contexts.untried(&woven.missing, &mut tried);
-        if !contexts.obtain(&missing, &crawl.fetcher, turns, tape).await {
-            return Ok(woven);
+    let mut answers = None;
+    let mut woven = match weave_on_pool(crawl, lease, page, 1, None).await? {
+        Weft::Woven(woven) => *woven,
+        Weft::Asks(detected) => {
+            answers = Some(ask(crawl, detected, remains).await);
+            match weave_on_pool(crawl, lease, remains.0.clone(), 1, answers.clone()).await? {
+                Weft::Woven(woven) => *woven,
+                Weft::Asks(_) => return Err(Panicked("a page asks for what it was given".to_owned())),
+            }
         }
-        woven = weave_on_pool(crawl, lease, remains.0.clone(), 0).await?;
+    };
+    let mut tried = Tried::default();
+    // What is fetched can name more, which is missed only once it is there.
+    while crawl.obtain(&woven.missing, &mut tried, tape).await {
+        match weave_on_pool(
+            crawl,
+            lease,
+            remains.0.clone(),
+            0,
+            answers.clone().or_else(|| Some(Arc::default())),
+        )
+        .await?
+        {
+            Weft::Woven(again) => woven = *again,
+            Weft::Asks(_) => break,
+        }
     }
+    Ok(woven)
+}
+
+/// Asks the services that a page needs. A large page gives its place among the few in memory to others meanwhile: with the
+/// services, what waits is counted by them.
+async fn ask(crawl: &Crawl, mut detected: Box<DetectedPage>, remains: &mut Remains) -> Arc<Answers> {
+    detected.page.reservation = None;
+    remains.0.reservation = None;
+    let spec = crawl.spec();
+    let workers = Workers::Pool(&crawl.cpu);
+    let page = Arc::new(*detected);
+    Arc::new(rules::ask(page, &spec.transform, &spec.services, &crawl.counters, workers).await)
+}
+
+/// What came of weaving: all of it, or a page that services are to be asked about first.
+pub(crate) enum Weft {
+    Woven(Box<Woven>),
+    Asks(Box<DetectedPage>),
 }
 
 /// Detect, transform and extract only compute: they share one trip to the CPU pool. Counts as so many pages.
@@ -102,10 +138,11 @@ async fn weave_on_pool(
     lease: &Lease,
     page: FetchedPage,
     pages: u64,
-) -> Result<Woven, Panicked> {
+    answers: Option<Arc<Answers>>,
+) -> Result<Weft, Panicked> {
     let (spec, counters, lease) = (crawl.spec(), crawl.counters.clone(), lease.clone());
     let _working = Gauge::new(&crawl.counters.working);
-    crawl.cpu.run(move || weave(&spec, &counters, lease, page, pages)).await
+    crawl.cpu.run(move || weave(&spec, &counters, lease, page, pages, answers.as_deref())).await
 }
 
 /// Asks for the page, and tells the frontier the moment the host is free again.
@@ -197,8 +234,8 @@ pub(crate) struct Woven {
     pub(crate) writes: Vec<GraphWrite>,
     /// For the frontier.
     pub(crate) settlement: Settlement,
-    /// Contexts that would have made more of the page.
-    missing: Vec<String>,
+    /// What would have made more of the page.
+    missing: Missing,
     /// What was made of a large page takes its place in memory until it is on disk.
     pub(crate) reservation: Option<Reservation>,
     /// What to tell those who watch, once it is durable.
@@ -213,7 +250,7 @@ impl Woven {
         Self {
             writes,
             settlement,
-            missing: Vec::new(),
+            missing: Missing::default(),
             reservation: None,
             entry: None,
             captures: Captures::default(),
@@ -227,21 +264,32 @@ impl Woven {
     }
 }
 
-/// Detect, transform, extract: from bytes to what is to be stored. No I/O, cannot fail.
+/// Detect, transform, extract: from bytes to what is to be stored. No I/O, cannot fail. Without answers, a page that services
+/// are to be asked about is only detected.
 pub(crate) fn weave(
     spec: &CrawlSpec,
     counters: &Counters,
     lease: Lease,
     page: FetchedPage,
     pages: u64,
-) -> Woven {
+    answers: Option<&Answers>,
+) -> Weft {
     let validators = validators_of(&page);
     if is_as_before(&lease, &page, &validators) {
         counters.not_a_page("unchanged");
-        return unchanged(&lease, validators);
+        return Weft::Woven(Box::new(unchanged(&lease, validators)));
     }
-    let detected = counters.time(Phase::Detect, pages, || detect(page));
-    let mut graph = counters.time(Phase::Transform, pages, || transform(&detected, &spec.transform));
+    let newly = if answers.is_none() { pages } else { 0 };
+    let detected = counters.time(Phase::Detect, newly, || detect(page));
+    let answers = match answers {
+        None if rules::asks_outside(&detected, &spec.transform) => return Weft::Asks(Box::new(detected)),
+        answers => answers.unwrap_or(const { &Answers(Vec::new()) }),
+    };
+    let mut graph =
+        counters.time(Phase::Transform, pages, || transform_with(&detected, &spec.transform, answers));
+    if pages > 0 {
+        counters.add_steps(&graph.steps);
+    }
     let mut extracted = counters.time(Phase::Extract, pages, || {
         extract_links(&detected.page.url, lease.candidate.depth, &graph, &spec.links)
     });
@@ -252,7 +300,7 @@ pub(crate) fn weave(
     diagnostics.append(&mut extracted.diagnostics);
     let mut woven = store(spec, lease, &detected, graph, extracted.links, &diagnostics);
     woven.settlement.validators = Some(validators);
-    woven
+    Weft::Woven(Box::new(woven))
 }
 
 /// What the page is recognised by when it is fetched again.
@@ -298,7 +346,8 @@ fn store(
 ) -> Woven {
     let url = &detected.page.url;
     let indexed = !graph.robots.noindex;
-    let metadata = metadata::of_page(&lease, detected, &graph.text, indexed, diagnostics);
+    let mut metadata = metadata::of_page(&lease, detected, &graph.text, indexed, diagnostics);
+    metadata.extend(metadata::of_steps(url, &graph.steps));
     let quads = if indexed { stored_quads(spec.stored_links, url, &mut graph) } else { Vec::new() };
     let page = GraphWrite {
         graph: url.graph_name().into(),
@@ -319,7 +368,7 @@ fn store(
         entry: Some(entry),
         writes: vec![page, metadata_write(url, metadata)],
         settlement: Settlement { lease: lease.id, kind: SettlementKind::Indexed, links, validators: None },
-        missing: graph.missing,
+        missing: Missing { contexts: graph.missing, documents: graph.missing_documents },
         reservation: detected.page.reservation.clone(),
         captures: Captures::default(),
     }
@@ -460,7 +509,7 @@ fn entry_without_page(lease: &Lease, outcome: &str, status: Option<u16>, message
 }
 
 /// Enough of a page to say something of it when a parser panicked.
-pub(crate) struct Remains(FetchedPage);
+pub(crate) struct Remains(pub(crate) FetchedPage);
 
 impl Remains {
     pub(crate) fn of(page: &FetchedPage) -> Self {
@@ -507,7 +556,10 @@ mod tests {
         let candidate = LinkCandidate::seed(PageUrl::parse("http://a.example/").unwrap());
         let woven = |validators: Option<Validators>, page: FetchedPage| {
             let lease = Lease { id: LeaseId(1), candidate: candidate.clone(), attempt: 0, validators };
-            weave(&spec, &counters, lease, page, 1)
+            match weave(&spec, &counters, lease, page, 1, None) {
+                Weft::Woven(woven) => *woven,
+                Weft::Asks(_) => panic!("there is no rule"),
+            }
         };
         let fields = [("etag", "\"1\""), ("last-modified", "Sun, 15 Nov 2026 12:00:00 GMT")];
         let first = woven(None, page("<p>one", &fields));

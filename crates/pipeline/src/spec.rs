@@ -6,10 +6,12 @@
 //! the commented `config/default.toml` is printed from it. Start at [`CrawlSpec::from_toml`].
 
 pub mod fields;
-mod values;
+pub(crate) mod values;
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use toml::{Table, Value};
@@ -19,10 +21,11 @@ use webloom_extract::{LinkQuery, LinkRules, ParameterSet, Reach, Scope};
 use webloom_fetch::{AuthRule, FetchConfig, HeaderRule, Preference, Proxy, ResolveRule, TypePattern};
 use webloom_frontier::{DomainBudget, FrontierConfig, Recrawl};
 use webloom_model::PageUrl;
-use webloom_transform::{Limits, TransformConfig};
+use webloom_transform::{GrddlSites, Limits, TransformConfig};
 
 use crate::archive::{ArchiveSpec, Keep};
 use crate::contexts::ContextLimits;
+use crate::rules::{self, Services};
 use crate::sources::SourceSpec;
 use fields::{FIELDS, Field};
 use values::Reader;
@@ -43,6 +46,8 @@ pub struct CrawlSpec {
     pub fetch: FetchConfig,
     /// How to read.
     pub transform: TransformConfig,
+    /// What the rules of `transform` ask outside of the process.
+    pub services: Services,
     /// Whether contexts of JSON-LD are fetched, and how many.
     pub contexts: Option<ContextLimits>,
     /// Which links to follow.
@@ -177,6 +182,24 @@ impl RawSpec {
         list.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
     }
 
+    /// Takes the paths in the rules as relative to a folder, that of the file they were read from.
+    pub fn resolve_paths(&mut self, folder: &Path) {
+        let transform = self.table.get_mut("transform").and_then(Value::as_table_mut);
+        if let Some(written) = transform.and_then(|transform| transform.get_mut("rules")) {
+            rules::resolve_paths(written, folder);
+        }
+    }
+
+    /// The names of the rules that start a process on this machine.
+    pub fn commands(&self) -> Vec<String> {
+        let rules = lookup(&self.table, "transform.rules").and_then(Value::as_array);
+        let tables = rules.into_iter().flatten().filter_map(Value::as_table);
+        tables
+            .filter(|rule| rule.contains_key("command"))
+            .map(|rule| rule.get("name").and_then(Value::as_str).unwrap_or("without a name").to_owned())
+            .collect()
+    }
+
     /// Adds texts to a list at the top level, those that are not in it yet.
     pub fn extend(&mut self, key: &str, texts: &[String]) {
         let list = self.table.entry(key).or_insert_with(|| Value::Array(Vec::new()));
@@ -278,7 +301,10 @@ impl RawSpec {
             body_timeout: reader.duration("fetch.body_timeout"),
             ..FetchConfig::default()
         };
+        let (rules, services) = read_rules(&mut reader, &fetch);
         let transform = TransformConfig {
+            grddl: reader.value("transform.grddl", "true, false, or a list of sites", as_grddl_sites),
+            rules: Arc::new(rules),
             robots_agent: fetch.robots_agent.to_lowercase(),
             limits: Limits {
                 time_max: reader.duration("transform.time_max"),
@@ -322,6 +348,7 @@ impl RawSpec {
             frontier,
             fetch,
             transform,
+            services,
             contexts,
             links,
             stored_links,
@@ -331,6 +358,28 @@ impl RawSpec {
             work,
             written: self.table,
         })
+    }
+}
+
+/// Stylesheets, services and commands. What is wrong with a rule names it.
+fn read_rules(reader: &mut Reader<'_>, fetch: &FetchConfig) -> rules::Checked {
+    let tables = reader.list("transform.rules", |value| Ok(value.clone()));
+    rules::read_rules(&tables, fetch).unwrap_or_else(|problems| {
+        problems.into_iter().for_each(|problem| reader.report("transform.rules", problem));
+        rules::Checked::default()
+    })
+}
+
+/// `true`, `false`, or a list of hosts.
+fn as_grddl_sites(value: &Value) -> Option<GrddlSites> {
+    match value {
+        Value::Boolean(true) => Some(GrddlSites::All),
+        Value::Boolean(false) => Some(GrddlSites::None),
+        Value::Array(sites) => {
+            let host = |site: &Value| Some(site.as_str()?.trim().trim_start_matches("*.").to_lowercase());
+            sites.iter().map(host).collect::<Option<Vec<_>>>().map(GrddlSites::Sites)
+        }
+        _ => None,
     }
 }
 
@@ -445,6 +494,11 @@ impl CrawlSpec {
     /// Parses and checks a specification.
     pub fn from_toml(text: &str) -> Result<Self, SpecProblems> {
         RawSpec::parse(text)?.check()
+    }
+
+    /// Whether transformations that pages name may be run, on whatever pages.
+    pub fn wants_grddl(&self) -> bool {
+        self.transform.grddl != GrddlSites::None || self.transform.rules.uses_grddl()
     }
 
     /// What was written, as TOML, to be kept beside the data so that a crawl can be resumed by its directory alone.

@@ -15,7 +15,7 @@ use webloom_model::{Clock, Frontier, LinkCandidate, SystemClock};
 
 use crate::archive::{Archivist, Ledger};
 use crate::commit::Committer;
-use crate::contexts::ContextCache;
+use crate::contexts::{ContextCache, ContextLimits, Kind};
 use crate::control::CrawlControl;
 use crate::counters::Counters;
 use crate::cpu::CpuPool;
@@ -94,6 +94,8 @@ pub struct Crawl {
     pub(crate) archivist: Option<Arc<Archivist>>,
     /// Nothing when contexts are not to be fetched.
     pub(crate) contexts: Option<Arc<ContextCache>>,
+    /// What GRDDL names. Nothing when nobody's pages may name transformations.
+    pub(crate) documents: Option<Arc<ContextCache>>,
     pub(crate) sources: Arc<Sources>,
     pub(crate) index: Arc<Index>,
     pub(crate) counters: Arc<Counters>,
@@ -123,6 +125,15 @@ impl Crawl {
         let frontier = Arc::new(FjallFrontier::open(&data.frontier(), spec.frontier.clone(), clock.clone())?);
         let index = Arc::new(Index::open(&data.index(), IndexConfig::default())?);
         let resolver = Arc::new(SystemResolver::new()?);
+        let documents = spec.wants_grddl().then(|| {
+            let others = spec.transform.contexts.clone();
+            let cache = ContextCache::of(Kind::Documents, ContextLimits::default(), others, clock.clone());
+            Arc::new(cache.kept_in(frontier.clone()))
+        });
+        if let Some(documents) = &documents {
+            spec.transform.contexts = documents.clone();
+        }
+        counters.show_services(spec.services.numbers());
         let contexts = spec.contexts.clone().map(|limits| {
             let cache = ContextCache::new(limits, spec.transform.contexts.clone(), clock.clone());
             Arc::new(cache.kept_in(frontier.clone()))
@@ -156,6 +167,7 @@ impl Crawl {
             committer,
             archivist,
             contexts,
+            documents,
             sources,
             index,
             counters,

@@ -6,6 +6,10 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use webloom_model::PageUrl;
+
+use crate::rules::Rules;
+
 /// A syntax that can be read or left alone. The names are those of the command line's `--only`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Syntax {
@@ -27,13 +31,15 @@ pub enum Syntax {
     Rdf,
     /// What transformations that a page names make of it. Code from strangers, so only on request.
     Grddl,
+    /// What the rules of the specification make of it: stylesheets, services, commands. There are none unless somebody writes one.
+    Xslt,
     /// Other files: vCard, iCalendar, CSV, SVG, WSDL, images.
     File,
 }
 
 impl Syntax {
     /// Every syntax.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Html,
         Self::Rdfa,
         Self::Microdata,
@@ -43,6 +49,7 @@ impl Syntax {
         Self::Feed,
         Self::Rdf,
         Self::Grddl,
+        Self::Xslt,
         Self::File,
     ];
 
@@ -58,6 +65,7 @@ impl Syntax {
             Self::Feed => "feed",
             Self::Rdf => "rdf",
             Self::Grddl => "grddl",
+            Self::Xslt => "xslt",
             Self::File => "file",
         }
     }
@@ -110,10 +118,15 @@ pub trait ContextSource: Send + Sync + fmt::Debug {
         self.context(iri)
     }
 
-    /// The document at an absolute IRI, for GRDDL: a transformation, a profile, a namespace, or what a transformation asks
-    /// for. Nothing unless somebody decided that it may be read.
+    /// The document at an absolute IRI, for GRDDL: a transformation or what it imports, a profile, a namespace. Nothing
+    /// unless somebody decided that it may be read.
     fn document(&self, _iri: &str) -> Option<Arc<str>> {
         None
+    }
+
+    /// What a transformation that a page names may have by `document()`.
+    fn readable(&self, iri: &str) -> Option<Arc<str>> {
+        self.document(iri)
     }
 }
 
@@ -216,8 +229,10 @@ pub struct TransformConfig {
     pub processor_graph: bool,
     /// Expand the vocabularies RDFa names: what their definitions say of properties and classes is added.
     pub vocab_expansion: bool,
-    /// Run the transformations that pages name by GRDDL.
-    pub grddl: bool,
+    /// Whose pages may name transformations by GRDDL.
+    pub grddl: GrddlSites,
+    /// Stylesheets, services and commands for the pages that they fit.
+    pub rules: Arc<Rules>,
     /// What no page may exceed.
     pub limits: Limits,
 }
@@ -230,7 +245,8 @@ impl Default for TransformConfig {
             robots_agent: "webloom".to_owned(),
             processor_graph: false,
             vocab_expansion: false,
-            grddl: false,
+            grddl: GrddlSites::None,
+            rules: Arc::default(),
             limits: Limits::default(),
         }
     }
@@ -239,9 +255,59 @@ impl Default for TransformConfig {
 impl TransformConfig {
     /// True when that syntax is to be read.
     pub fn wants(&self, syntax: Syntax) -> bool {
-        if syntax == Syntax::Grddl {
-            return self.grddl || self.only.as_ref().is_some_and(|only| only.contains(&syntax));
-        }
         self.only.as_ref().is_none_or(|only| only.contains(&syntax))
+    }
+
+    /// True when the transformations that the page at `url` names are to be run: its site is allowed to, or it was asked for
+    /// by name.
+    pub fn wants_grddl(&self, url: &PageUrl) -> bool {
+        match &self.only {
+            Some(only) => only.contains(&Syntax::Grddl),
+            None => self.grddl.contains(url),
+        }
+    }
+}
+
+/// Whose pages may name transformations. They are code from strangers, so nobody's unless somebody says so.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum GrddlSites {
+    /// Nobody's.
+    #[default]
+    None,
+    /// Everybody's.
+    All,
+    /// Those of these hosts and their subdomains.
+    Sites(Vec<String>),
+}
+
+impl GrddlSites {
+    /// True when the page at `url` is of an allowed site.
+    pub fn contains(&self, url: &PageUrl) -> bool {
+        match self {
+            Self::None => false,
+            Self::All => true,
+            Self::Sites(sites) => {
+                let host = url.host();
+                sites.iter().any(|site| {
+                    host.strip_suffix(site.as_str())
+                        .is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+                })
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_site_is_a_host_and_its_subdomains() {
+        let url = |text| PageUrl::parse(text).unwrap();
+        let sites = GrddlSites::Sites(vec!["a.example".to_owned()]);
+        assert!(sites.contains(&url("http://a.example/")) && sites.contains(&url("http://www.a.example/x")));
+        assert!(!sites.contains(&url("http://ba.example/")) && !sites.contains(&url("http://example/")));
+        assert!(GrddlSites::All.contains(&url("http://b.example/")));
+        assert!(!GrddlSites::default().contains(&url("http://b.example/")));
     }
 }

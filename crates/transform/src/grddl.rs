@@ -9,11 +9,12 @@
 use html5ever::{local_name, ns};
 use oxrdf::{NamedOrBlankNode, Term, Triple};
 use webloom_model::{DetectedPage, Diagnostic, DocumentKind, PageUrl};
-use webloom_xslt::Stylesheet;
+use webloom_xslt::{Document, Stylesheet};
 
 use crate::dom::{Dom, Element};
+use crate::result::{self, Given};
 use crate::stylesheet::{self, SourceLoader};
-use crate::{Sink, TransformConfig, decode, html, rdfa, xml};
+use crate::{Sink, TransformConfig, decode, html, rdfa, rules, xml};
 
 const DATA_VIEW: &str = "http://www.w3.org/2003/g/data-view#";
 const DATA_VIEW_PROFILE: &str = "http://www.w3.org/2003/g/data-view";
@@ -35,7 +36,7 @@ pub(crate) fn read(page: &DetectedPage, sink: &mut Sink<'_>) {
             Some(text) => {
                 transformations.extend(transformations_of(&document, &text, property, sink.config()));
             }
-            None => sink.miss(&document),
+            None => sink.miss_document(&document),
         }
     }
     let mut done: Vec<String> = Vec::new();
@@ -54,28 +55,40 @@ pub(crate) fn read(page: &DetectedPage, sink: &mut Sink<'_>) {
         Err(error) => return sink.diagnose(Diagnostic::warning("grddl", error.to_string())),
     };
     for iri in transformations {
-        let Some(source) = sink.config().contexts.document(&iri) else {
-            sink.miss(&iri);
-            let message = format!("the transformation <{iri}> is not known");
-            sink.diagnose(Diagnostic::note("grddl-missing", message));
-            continue;
-        };
-        let contexts = sink.config().contexts.clone();
-        let compiled = Stylesheet::compile(
-            source.as_bytes(),
-            &iri,
-            &SourceLoader(&*contexts),
-            &stylesheet::limits(sink),
-        );
-        match compiled {
-            Ok(compiled) => {
-                sink.begin_block();
-                stylesheet::run(&compiled, &iri, &document, &markup.base, &[], sink);
-            }
-            Err(error) => {
-                let message = format!("the transformation <{iri}> is no stylesheet: {error}");
-                sink.diagnose(Diagnostic::warning("grddl", message));
-            }
+        run(&iri, &document, &markup.base, sink);
+    }
+}
+
+/// Runs one transformation, if it is known.
+fn run(iri: &str, document: &Document, base: &PageUrl, sink: &mut Sink<'_>) {
+    let contexts = sink.config().contexts.clone();
+    let Some(source) = contexts.document(iri) else {
+        sink.miss_document(iri);
+        let message = format!("the transformation <{iri}> is not known");
+        return sink.diagnose(Diagnostic::note("grddl-missing", message));
+    };
+    let loader = SourceLoader::new(&*contexts);
+    let compiled = Stylesheet::compile(source.as_bytes(), iri, &loader, &stylesheet::limits(sink));
+    loader.missed().iter().for_each(|module| sink.miss_document(module));
+    let compiled = match compiled {
+        Ok(compiled) => compiled,
+        Err(error) => {
+            let message = format!("the transformation <{iri}> is no stylesheet: {error}");
+            return sink.diagnose(Diagnostic::warning("grddl", message));
+        }
+    };
+    let loader = SourceLoader::new(&*contexts);
+    match compiled.transform(document, &[], &loader, &stylesheet::limits(sink)) {
+        Ok(output) => {
+            let media_type = rules::media_type_of(&output);
+            let giver = format!("the transformation <{iri}>");
+            let media_type = Some(media_type.as_str());
+            let given = Given { bytes: &output.bytes, media_type, syntax: None, giver: &giver };
+            result::read(given, base, sink);
+        }
+        Err(error) => {
+            let message = format!("the transformation <{iri}> failed: {error}");
+            sink.diagnose(Diagnostic::warning("xslt", message));
         }
     }
 }

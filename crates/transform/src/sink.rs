@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use oxrdf::{GraphName, NamedNode, NamedOrBlankNode, Quad, Term};
-use webloom_model::{BlankScope, Diagnostic, PageGraph, PageUrl};
+use webloom_model::{BlankScope, Diagnostic, PageGraph, PageUrl, StepRecord};
 
 use crate::maps::HashSet;
 use crate::{Limits, TransformConfig};
@@ -126,6 +126,19 @@ impl<'a> Sink<'a> {
         if self.graph.missing.len() < MISSING_MAX && !self.graph.missing.iter().any(|known| known == iri) {
             self.graph.missing.push(iri.to_owned());
         }
+    }
+
+    /// Takes note of a document of GRDDL that nobody knew.
+    pub(crate) fn miss_document(&mut self, iri: &str) {
+        let missing = &mut self.graph.missing_documents;
+        if missing.len() < MISSING_MAX && !missing.iter().any(|known| known == iri) {
+            missing.push(iri.to_owned());
+        }
+    }
+
+    /// Takes note of what a step of a rule did.
+    pub(crate) fn record(&mut self, step: StepRecord) {
+        self.graph.steps.push(step);
     }
 
     pub(crate) fn finish(mut self) -> PageGraph {

@@ -1,26 +1,45 @@
 //! XSLT stylesheets over pages: the page as a tree for the engine, the result as quads.
 //!
-//! In: a page and a compiled [`Stylesheet`]. Out: quads in a [`Sink`], or one diagnostic that names stylesheet and line. The engine
-//! opens nothing by itself; what a stylesheet imports or asks for with `document()` comes through [`SourceLoader`], from the
-//! caller's [`ContextSource`]. HTML is handed over as the XHTML that its parse gives. Which stylesheet a page gets is decided
-//! by [`grddl`](crate::grddl).
+//! In: a page and a compiled [`Stylesheet`]. Out: what it writes, or an error that names stylesheet and line. The engine opens
+//! nothing by itself; what a page's own transformation imports or asks for with `document()` comes through [`SourceLoader`], from
+//! the caller's [`ContextSource`]. HTML is handed over as the XHTML that its parse gives. Which stylesheet a page gets is
+//! decided by [`grddl`](crate::grddl) and [`rules`](crate::rules); what it wrote is read by [`result`](crate::result).
 
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use encoding_rs::{Encoding, UTF_8};
-use webloom_model::{DetectedPage, Diagnostic, DocumentKind, PageUrl};
-use webloom_xslt::{Document, Limits, Loaded, Loader, Output, Purpose, Stylesheet, Value, XsltError};
+use webloom_model::{DetectedPage, DocumentKind};
+use webloom_xslt::{Document, Limits, Loaded, Loader, Purpose, XsltError};
 
 use crate::config::ContextSource;
 use crate::dom::{Dom, Edge, NodeData};
-use crate::{Sink, html, rdf};
+use crate::{Sink, html};
 
 /// Gives stylesheets what the context source knows, and nothing else: no file, no socket.
-pub(crate) struct SourceLoader<'a>(pub(crate) &'a dyn ContextSource);
+pub(crate) struct SourceLoader<'a> {
+    source: &'a dyn ContextSource,
+    missed: Mutex<Vec<String>>,
+}
+
+impl<'a> SourceLoader<'a> {
+    pub(crate) fn new(source: &'a dyn ContextSource) -> Self {
+        Self { source, missed: Mutex::default() }
+    }
+
+    /// Modules of stylesheets that were asked for and are not known.
+    pub(crate) fn missed(self) -> Vec<String> {
+        self.missed.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 impl Loader for SourceLoader<'_> {
-    fn load(&self, uri: &str, _purpose: Purpose) -> Result<Loaded, String> {
-        match self.0.document(uri) {
+    fn load(&self, uri: &str, purpose: Purpose) -> Result<Loaded, String> {
+        let is_module = matches!(purpose, Purpose::Import | Purpose::Include);
+        let found = if is_module { self.source.document(uri) } else { self.source.readable(uri) };
+        if found.is_none() && is_module {
+            self.missed.lock().unwrap_or_else(PoisonError::into_inner).push(uri.to_owned());
+        }
+        match found {
             Some(text) => Ok(Loaded { bytes: text.as_bytes().to_vec(), uri: uri.to_owned() }),
             None => Err("it is not among the documents that may be read".to_owned()),
         }
@@ -101,49 +120,4 @@ fn fill(dom: &Dom, url: &str, limits: &Limits) -> Result<Document, XsltError> {
         }
     }
     Ok(builder.finish())
-}
-
-/// Runs a stylesheet on a document and reads what it writes. `name` is what diagnostics call it.
-pub(crate) fn run(
-    stylesheet: &Stylesheet,
-    name: &str,
-    document: &Document,
-    url: &PageUrl,
-    parameters: &[(String, Value)],
-    sink: &mut Sink<'_>,
-) {
-    let contexts = sink.config().contexts.clone();
-    let loader = SourceLoader(&*contexts);
-    match stylesheet.transform(document, parameters, &loader, &limits(sink)) {
-        Ok(output) => read_output(&output, name, url, sink),
-        Err(error) => {
-            sink.diagnose(Diagnostic::warning("xslt", format!("the stylesheet <{name}> failed: {error}")));
-        }
-    }
-}
-
-/// Reads a stylesheet's result, in the syntax that it says or seems to be.
-fn read_output(output: &Output, name: &str, url: &PageUrl, sink: &mut Sink<'_>) {
-    let encoding = Encoding::for_label(output.encoding.as_bytes()).unwrap_or(UTF_8);
-    let (text, _, _) = encoding.decode(&output.bytes);
-    let media_type = output.media_type.as_deref().unwrap_or_default().split(';').next().unwrap_or_default();
-    let begins_as_markup = text.trim_ascii_start().starts_with('<');
-    match media_type.trim() {
-        "text/turtle" | "text/n3" | "text/rdf+n3" | "application/x-turtle" | "application/n-triples" => {
-            rdf::read_turtle(url, &text, sink);
-        }
-        "application/trig" => rdf::read_trig(url, &text, sink),
-        "application/n-quads" => rdf::read_n_quads(&text, sink),
-        _ if text.trim_ascii().is_empty() => {
-            let message = format!("the stylesheet <{name}> wrote nothing");
-            sink.diagnose(Diagnostic::note("xslt-empty", message));
-        }
-        // An IRI in angle brackets begins a line of Turtle too; only markup has a name, a mark or a letter without colon there.
-        _ if begins_as_markup
-            && (text.contains("rdf-syntax-ns#") || text.trim_ascii_start().starts_with("<?")) =>
-        {
-            rdf::read_rdf_xml(url, &text, sink);
-        }
-        _ => rdf::read_turtle(url, &text, sink),
-    }
 }

@@ -1,4 +1,4 @@
-//! JSON-LD contexts from the archives themselves: those that a crawl fetched are in its own WARC files.
+//! JSON-LD contexts, and what GRDDL names, from the archives themselves: those that a crawl fetched are in its own WARC files.
 //!
 //! In: an IRI. Out: the document, found by the CDXJ indexes beside the files, redirects followed. Archives without indexes
 //! know none, and nothing is fetched.
@@ -16,7 +16,7 @@ use webloom_transform::ContextSource;
 
 use super::files::SourceFile;
 use super::weave::page_of;
-use crate::contexts::{document, linked_context};
+use crate::contexts::Kind;
 
 /// Bytes of one context.
 const CONTEXT_BYTES_MAX: u64 = 1 << 20;
@@ -29,7 +29,7 @@ const REDIRECTS_MAX: usize = 5;
 pub(crate) struct ArchivedContexts {
     folders: BTreeSet<PathBuf>,
     others: Arc<dyn ContextSource>,
-    known: Mutex<HashMap<String, Option<Arc<str>>>>,
+    known: Mutex<HashMap<(Kind, String), Option<Arc<str>>>>,
 }
 
 impl ArchivedContexts {
@@ -40,7 +40,22 @@ impl ArchivedContexts {
         Self { folders: folders.collect(), others, known: Mutex::default() }
     }
 
-    fn look_up(&self, iri: &str) -> Option<Arc<str>> {
+    /// What is remembered, or looked up.
+    fn find(&self, kind: Kind, iri: &str) -> Option<Arc<str>> {
+        let key = (kind, iri.to_owned());
+        if let Some(known) = self.known.lock().get(&key) {
+            return known.clone();
+        }
+        let found = self.look_up(kind, iri);
+        let mut known = self.known.lock();
+        if known.len() >= KNOWN_MAX {
+            known.clear();
+        }
+        known.insert(key, found.clone());
+        found
+    }
+
+    fn look_up(&self, kind: Kind, iri: &str) -> Option<Arc<str>> {
         let mut url = PageUrl::parse(iri).ok()?;
         for _ in 0..=REDIRECTS_MAX {
             let found = self.folders.iter().find_map(|folder| {
@@ -54,9 +69,9 @@ impl ArchivedContexts {
                     let none = Fields::new();
                     let StoredAnswer { http, body, is_cut, .. } = found;
                     let page = page_of(CONTEXT_BYTES_MAX, &url, at, &http, body, is_cut, &none);
-                    match document(&page) {
+                    match kind.document(&page) {
                         Ok(text) => return Some(Arc::from(text)),
-                        Err(_) => url = linked_context(&page)?,
+                        Err(_) => url = kind.link(&page)?,
                     }
                 }
                 301 | 302 | 303 | 307 | 308 => {
@@ -71,19 +86,7 @@ impl ArchivedContexts {
 
 impl ContextSource for ArchivedContexts {
     fn context(&self, iri: &str) -> Option<Arc<str>> {
-        if let Some(known) = self.others.context(iri) {
-            return Some(known);
-        }
-        if let Some(known) = self.known.lock().get(iri) {
-            return known.clone();
-        }
-        let found = self.look_up(iri);
-        let mut known = self.known.lock();
-        if known.len() >= KNOWN_MAX {
-            known.clear();
-        }
-        known.insert(iri.to_owned(), found.clone());
-        found
+        self.others.context(iri).or_else(|| self.find(Kind::Contexts, iri))
     }
 
     fn vocabulary(&self, iri: &str) -> Option<Arc<str>> {
@@ -91,6 +94,11 @@ impl ContextSource for ArchivedContexts {
     }
 
     fn document(&self, iri: &str) -> Option<Arc<str>> {
-        self.others.document(iri)
+        self.others.document(iri).or_else(|| self.find(Kind::Documents, iri))
+    }
+
+    /// Not what was archived: what a stranger's transformation can read must not depend on what others named.
+    fn readable(&self, iri: &str) -> Option<Arc<str>> {
+        self.others.readable(iri)
     }
 }

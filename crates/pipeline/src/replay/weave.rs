@@ -4,6 +4,7 @@
 //! metadata that a crawl leaves of them, by the crawl's own notes where there are any.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -18,6 +19,7 @@ use webloom_model::{
     Diagnostic, FetchError, FetchedPage, Lease, LeaseId, LinkCandidate, NotFetched, PageUrl, Redirect,
     Severity,
 };
+use webloom_transform::rules::Answers;
 
 use super::Progress;
 use super::read::{Archived, Content, Item};
@@ -25,7 +27,8 @@ use crate::archive::note;
 use crate::counters::Counters;
 use crate::cpu::words_of;
 use crate::metadata;
-use crate::process::{self, Remains, metadata_write};
+use crate::process::{self, Remains, Weft, Woven, metadata_write};
+use crate::rules::{self, Workers};
 use crate::spec::CrawlSpec;
 
 /// What became of an [`Archived`] item.
@@ -190,9 +193,38 @@ fn diagnostic(line: &str) -> Option<Diagnostic> {
     Some(Diagnostic { severity, code: code.into(), message, line: None })
 }
 
+/// Weaves a page; services that its rules name are asked on the way, and this thread waits for them.
+fn weave_asking(
+    spec: &CrawlSpec,
+    counters: &Counters,
+    lease: &Lease,
+    page: FetchedPage,
+    remains: &Remains,
+) -> Woven {
+    let detected = match process::weave(spec, counters, lease.clone(), page, 1, None) {
+        Weft::Woven(woven) => return *woven,
+        Weft::Asks(detected) => Arc::new(*detected),
+    };
+    let answers = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime.block_on(rules::ask(
+            detected,
+            &spec.transform,
+            &spec.services,
+            counters,
+            Workers::Here,
+        )),
+        // Then the page is woven without.
+        Err(_) => Answers::default(),
+    };
+    match process::weave(spec, counters, lease.clone(), remains.0.clone(), 1, Some(&answers)) {
+        Weft::Woven(woven) => *woven,
+        Weft::Asks(_) => remains.woven(spec, lease.clone(), "a page asks for what it was given"),
+    }
+}
+
 fn weave_page(spec: &CrawlSpec, counters: &Counters, lease: Lease, page: FetchedPage) -> Vec<GraphWrite> {
     let remains = Remains::of(&page);
-    let work = || process::weave(spec, counters, lease.clone(), page, 1);
+    let work = || weave_asking(spec, counters, &lease, page, &remains);
     let woven = catch_unwind(AssertUnwindSafe(work))
         .unwrap_or_else(|panic| remains.woven(spec, lease.clone(), &words_of(&*panic)));
     woven.writes

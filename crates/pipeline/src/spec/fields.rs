@@ -190,6 +190,39 @@ pub const FIELDS: &[Field] = &[
         "Fetch the JSON-LD contexts that pages name and that do not come with us. Blocks whose context is not known are\n\
          left out.",
     ),
+    field(
+        "transform.grddl",
+        "false",
+        "Run the transformations that pages name by GRDDL. They are code from strangers: true for all pages, or a list of sites,\n\
+         each a host with its subdomains. They are fetched as politely as pages, and once.",
+    ),
+    field(
+        "transform.rules",
+        "[]",
+        "What to do with pages that nothing here reads, or reads well enough. Each rule is written [[transform.rules]]:\n\
+         \n\
+         name = \"tides\"                         for messages and counters\n\
+         type = [\"xml\"]                         which pages: detected type,\n\
+         media_type = [\"image/*\"]               media type,\n\
+         root = [\"tides\", \"{http://a.example/}tides\"]   root element,\n\
+         namespace = [\"http://www.opengis.net/kml/*\"]    its namespace,\n\
+         url = [\"/tides/\"]                      regular expressions over the URL; all that is said must hold\n\
+         always = true                          every page\n\
+         stylesheet = \"tides.xsl\"               then one of these: an XSLT 1.0 stylesheet, relative to this file (or one that comes\n\
+         \x20                                       with us: \"shipped:kml-to-rdf.xsl\"), with\n\
+         params = { station = \"Kiel\" }          parameters beside page-url, fetch-time and media-type,\n\
+         documents = [\"codes.xml\"]              and what its document() may read: files, folders, \"http://address=file\";\n\
+         service = [\"http://127.0.0.1:9000/\"]   a service that the page is posted to, at any of these addresses;\n\
+         command = [\"pdf-metadata\", \"-\"]      a command that reads it from standard input;\n\
+         grddl = true                           the transformations that it names\n\
+         output = \"turtle\"                      syntax of the result, where it does not show: rdf-xml, turtle, n-triples, n-quads,\n\
+         \x20                                       trig, json-ld\n\
+         then = \"other rule\"                    gets the result, or a list of rules that do, one after the other\n\
+         \n\
+         For services and commands: in_flight = 4 (requests at an address), timeout = \"30s\", attempts = 3, answer_bytes_max = \"8 MiB\",\n\
+         waiting_max = 1000 and waiting_bytes_max = \"256 MiB\" (pages that wait), when_full = \"leave-out\" (or \"wait\", which holds up\n\
+         the crawl), breaker_failures = 5 and breaker_pause = \"30s\" (an address that fails so often is left alone for so long).",
+    ),
     field("transform.time_max", "\"2s\"", "Time for reading one page; what is not read by then is cut."),
     // Links.
     field(

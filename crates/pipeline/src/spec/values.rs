@@ -71,6 +71,11 @@ impl<'a> Reader<'a> {
         parse(&text).map_err(|message| self.report(key, message)).ok()
     }
 
+    /// Anything that `read` understands.
+    pub(super) fn value<T>(&mut self, key: &str, expected: &str, read: impl Fn(&Value) -> Option<T>) -> T {
+        self.required(key, expected, read)
+    }
+
     /// A list of anything, each understood by `read`.
     pub(super) fn list<T>(&mut self, key: &str, read: impl Fn(&Value) -> Result<T, String>) -> Vec<T> {
         let values = self.required(key, "a list: [ … ]", |value| value.as_array().cloned());
@@ -140,11 +145,11 @@ impl<'a> Reader<'a> {
 
 const DURATION: &str = "a duration such as \"500ms\", \"1s\", \"2m\" or \"1h\"";
 
-fn as_count(value: &Value) -> Option<usize> {
+pub(crate) fn as_count(value: &Value) -> Option<usize> {
     value.as_integer().and_then(|number| usize::try_from(number).ok())
 }
 
-fn as_duration(value: &Value) -> Option<Duration> {
+pub(crate) fn as_duration(value: &Value) -> Option<Duration> {
     parse_duration(value.as_str()?)
 }
 
@@ -167,7 +172,7 @@ pub fn parse_duration(text: &str) -> Option<Duration> {
     Duration::try_from_secs_f64(number * unit).ok()
 }
 
-fn as_bytes(value: &Value) -> Option<usize> {
+pub(crate) fn as_bytes(value: &Value) -> Option<usize> {
     if value.is_integer() {
         return as_count(value);
     }
