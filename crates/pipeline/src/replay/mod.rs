@@ -12,6 +12,7 @@ pub mod files;
 mod find;
 mod keep;
 mod read;
+mod syntaxes;
 mod weave;
 
 use std::collections::BTreeMap;
@@ -27,6 +28,7 @@ use self::budget::Budget;
 use self::contexts::ArchivedContexts;
 use self::files::{Positions, SourceFile};
 pub use self::find::{ArchivedCopy, FindCopyError, find_copy};
+pub use self::syntaxes::by_syntax;
 use self::keep::Keeper;
 use self::read::Archived;
 use self::weave::Rewoven;

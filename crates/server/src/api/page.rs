@@ -1,6 +1,6 @@
 //! One page: what was extracted from it, what is known about it, where it leads; and lists of pages.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use axum::Json;
 use axum::extract::State;
@@ -9,7 +9,10 @@ use serde_json::{Map, Value, json};
 use webloom_archive::Archive;
 use webloom_archive::record::parse_date;
 use webloom_index::{GraphPattern, Snapshot};
+use webloom_model::PageUrl;
 use webloom_model::vocab::{dcterms, http as http_vocab, is_derived_graph, prov, rdf, rdfs, wl};
+use webloom_pipeline::DataDir;
+use webloom_pipeline::replay::{by_syntax, find_copy};
 
 use super::data;
 use crate::app::Shared;
@@ -23,6 +26,9 @@ const STATEMENTS_MAX: usize = 1_000;
 /// Links of a page that are shown.
 const OUTLINKS_MAX: usize = 500;
 
+/// Bytes of an archived copy that is read again to tell its syntaxes apart.
+const COPY_BYTES_MAX: u64 = 8 << 20;
+
 /// Pages that are looked at for a list.
 const PAGES_LOOKED_AT_MAX: usize = 500_000;
 
@@ -30,10 +36,10 @@ const PAGES_LOOKED_AT_MAX: usize = 500_000;
 pub async fn page(State(app): State<Shared>, parameters: Parameters) -> Result<Json<Value>, ApiError> {
     let slot = app.slot(&parameters)?;
     let url = parameters.required("url")?.to_owned();
-    app.read(move || tell(&slot.snapshot()?, &Archive::open(&slot.data.archive()), &url).map(Json)).await
+    app.read(move || tell(&slot.snapshot()?, &slot.data, &url).map(Json)).await
 }
 
-fn tell(snapshot: &Snapshot, archive: &Archive, url: &str) -> Result<Value, ApiError> {
+fn tell(snapshot: &Snapshot, directory: &DataDir, url: &str) -> Result<Value, ApiError> {
     let bad = |_| ApiError::bad_request("the parameter `url` is not an absolute IRI");
     let page = NamedNode::new(url).map_err(bad)?;
     let graph = GraphName::from(page.clone());
@@ -45,6 +51,7 @@ fn tell(snapshot: &Snapshot, archive: &Archive, url: &str) -> Result<Value, ApiE
     if about.is_empty() && !snapshot.contains_graph(graph.as_ref()) {
         return Err(ApiError::not_found(format!("nothing is known of the page {url}")));
     }
+    let sources = Sources::read(snapshot, directory, url);
     let mut statements = Vec::new();
     let mut outlinks = Outlinks::default();
     let mut total = 0_usize;
@@ -55,21 +62,21 @@ fn tell(snapshot: &Snapshot, archive: &Archive, url: &str) -> Result<Value, ApiE
         outlinks.look_at(&quad, &page);
         if statements.len() < STATEMENTS_MAX {
             statements.push(json!({
+                "syntax": sources.of(&quad),
                 "subject": data::term(&Term::from(quad.subject), None),
                 "predicate": quad.predicate.as_str(),
                 "predicate_label": local_name(quad.predicate.as_str()),
                 "object": data::term(&quad.object, None),
-                "syntax": null,
             }));
         }
     }
     let metadata = metadata(&about, &page);
-    let history = history(archive, url, &about, &metadata);
+    let history = history(&Archive::open(&directory.archive()), url, &about, &metadata);
     Ok(json!({
         "url": url,
         "title": data::title(snapshot, url)?,
         "diagnostics": diagnostics(&about),
-        "syntaxes": syntaxes(&about, &page),
+        "syntaxes": sources.counts().unwrap_or_else(|| syntaxes(&about, &page)),
         "statements_total": total,
         "statements": statements,
         "outlinks": outlinks.told(snapshot)?,
@@ -77,6 +84,49 @@ fn tell(snapshot: &Snapshot, archive: &Archive, url: &str) -> Result<Value, ApiE
         "archived": metadata.contains_key("warc_file"),
         "metadata": metadata,
     }))
+}
+
+/// Which syntax said what, as far as the archived copy tells.
+#[derive(Default)]
+struct Sources {
+    counts: Vec<(&'static str, usize)>,
+    /// The first syntax that says it. Blank nodes have other names each time, so any stands for any.
+    syntax: HashMap<(String, String, String), &'static str>,
+}
+
+impl Sources {
+    /// Reads the copy once for each syntax. A page without one, or with one that is too large or damaged, is shown without.
+    fn read(snapshot: &Snapshot, directory: &DataDir, url: &str) -> Self {
+        let Ok(url) = PageUrl::parse(url) else { return Self::default() };
+        let Ok(Some(copy)) = find_copy(directory, Some(snapshot), &url, None, COPY_BYTES_MAX) else {
+            return Self::default();
+        };
+        let mut sources = Self::default();
+        for (syntax, quads) in by_syntax(&copy, &url, COPY_BYTES_MAX) {
+            sources.counts.push((syntax.as_str(), quads.len()));
+            for quad in &quads {
+                sources.syntax.entry(key(quad)).or_insert(syntax.as_str());
+            }
+        }
+        sources
+    }
+
+    fn of(&self, quad: &Quad) -> Option<&'static str> {
+        self.syntax.get(&key(quad)).copied()
+    }
+
+    fn counts(&self) -> Option<Vec<Value>> {
+        let told = |(name, quads): &(&'static str, usize)| json!({"name": name, "quads": quads});
+        (!self.counts.is_empty()).then(|| self.counts.iter().map(told).collect())
+    }
+}
+
+fn key(quad: &Quad) -> (String, String, String) {
+    let name = |term: Term| match term {
+        Term::BlankNode(_) => "_".to_owned(),
+        other => other.to_string(),
+    };
+    (name(quad.subject.clone().into()), quad.predicate.as_str().to_owned(), name(quad.object.clone()))
 }
 
 /// The captures of a page, oldest first: by the archive's index; by the metadata of pages that came from other archives; or the
