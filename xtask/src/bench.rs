@@ -141,6 +141,11 @@ fn transform() -> anyhow::Result<()> {
 
 /// Reads the same WARC file with Webloom, FastWARC and warcio, one after the other, and makes an index of it.
 fn warc() -> anyhow::Result<()> {
+    keep("warc", &serde_json::to_vec_pretty(&measure_warc()?)?)
+}
+
+/// Reads one file of responses with Webloom, FastWARC and warcio, one after the other.
+fn measure_warc() -> anyhow::Result<serde_json::Value> {
     let python = python_with("warc-peers", &["fastwarc==1.1.0", "warcio==1.8.1"])?;
     let folder = root().join("target/bench-warc");
     if folder.is_dir() {
@@ -168,7 +173,18 @@ fn warc() -> anyhow::Result<()> {
     eprintln!("{}", serde_json::to_string_pretty(&times)?);
     result["peers"] = peers;
     result["times"] = times.into();
-    keep("warc", &serde_json::to_vec_pretty(&result)?)
+    Ok(result)
+}
+
+/// Response records per second, of Webloom first and then of its peers.
+pub(crate) fn warc_rows() -> anyhow::Result<Vec<(String, f64)>> {
+    let result = measure_warc()?;
+    let rate = |row: &serde_json::Value| row["iterate_answers_per_second"].as_f64().context("no rate");
+    Ok(vec![
+        ("Webloom".to_owned(), rate(&result["read"])?),
+        ("FastWARC".to_owned(), rate(&result["peers"]["fastwarc"])?),
+        ("warcio".to_owned(), rate(&result["peers"]["warcio"])?),
+    ])
 }
 
 /// What the release binary prints.

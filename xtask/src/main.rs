@@ -3,6 +3,7 @@
 
 mod bench;
 mod bench_index;
+mod compare;
 mod guard;
 mod licences;
 mod tidy;
@@ -24,7 +25,8 @@ cargo xtask ui          the web interface: types, unit tests, build, and its use
 cargo xtask guard       instructions of hot work beside bench/guard.json (--update: write it anew)
 cargo xtask tidy        the rules of the tree: who may depend on whom, what must be there
 cargo xtask bench       measurements, results into bench/results (crawl, extract, transform, warc; all when not told)
-cargo xtask bench index [QUADS]  loading and asking, here and in Oxigraph (queries: only asking)";
+cargo xtask bench index [QUADS]  loading and asking, here and in Oxigraph (queries: only asking)
+cargo xtask compare     what people use today, doing the same work in one run; a report into bench/results";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
@@ -49,6 +51,7 @@ fn main() -> ExitCode {
             Ok(quads) => bench_index::run(quads),
             Err(_) => Err(anyhow::anyhow!("`{quads}` is no number of quads")),
         },
+        ["compare"] => compare::run(),
         ["bench", what @ ..] => bench::run(what),
         _ => {
             eprintln!("{USAGE}");
