@@ -218,7 +218,9 @@ fn weave_asking(
     };
     match process::weave(spec, counters, lease.clone(), remains.0.clone(), 1, Some(&answers)) {
         Weft::Woven(woven) => *woven,
-        Weft::Asks(_) => remains.woven(spec, lease.clone(), "a page asks for what it was given"),
+        Weft::Asks(_) => {
+            Remains(remains.0.clone()).woven(spec, lease.clone(), "a page asks for what it was given")
+        }
     }
 }
 
