@@ -295,3 +295,36 @@ fn a_store_that_another_process_writes_is_read_along() {
     other.update("INSERT DATA { <urn:a> <urn:p> 1 }", &Default::default()).unwrap();
     assert_eq!(server.query("SELECT * { ?s ?p ?o }")["results"]["bindings"].as_array().unwrap().len(), 1);
 }
+
+#[test]
+fn the_copy_of_a_page_is_shown_as_it_was_received() {
+    let web = WebServer::start_blocking(demo::demo_web(), Default::default()).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let server = TestServer::start(folder.path());
+    let spec = specification(&web, "1ms");
+    let body = json!({"id": "demo", "specification": spec, "start": true});
+    assert_eq!(server.control("POST", "/api/crawls", Some(&body)).status, 201);
+    until(PATIENCE, "the end", || (state(&server, "demo") == "finished").then_some(()));
+    let seed = demo::demo_seeds()[0];
+    let url = seed.replace(':', "%3A").replace('/', "%2F");
+    // The file is still open; its copy can be seen all the same.
+    let page = server.json(&format!("/api/page?crawl=demo&url={url}"));
+    assert_eq!(page["archived"], true, "{page}");
+    assert!(page["metadata"]["warc_file"].as_str().unwrap().ends_with(".warc.gz"), "{page}");
+    assert_eq!(page["history"].as_array().unwrap().len(), 1, "{page}");
+    for time in ["", "&time=19991231235959", "&time=2050-01-01T00:00:00Z"] {
+        let copy = server.get(&format!("/archive?crawl=demo&url={url}{time}"));
+        assert_eq!(copy.status, 200, "{}", copy.text());
+        assert!(copy.text().contains("<title>"), "{}", copy.text());
+        assert!(copy.header("content-type").starts_with("text/html"));
+        assert!(copy.header("content-security-policy").starts_with("sandbox; default-src 'none'"));
+        assert!(copy.header("memento-datetime").ends_with(" GMT"));
+    }
+    let head = server.get(&format!("/archive?crawl=demo&url={url}&view=head"));
+    assert!(head.header("content-type").starts_with("text/plain"));
+    let text = head.text();
+    assert!(text.contains(&format!("WARC-Target-URI: {seed}")) && text.contains("HTTP/1.1 200"), "{text}");
+    assert_eq!(server.get(&format!("/archive?crawl=demo&url={url}&time=soon")).status, 400);
+    let metrics = server.get("/metrics").text();
+    assert!(metrics.contains("webloom_archive_records_total{crawl=\"demo\"}"), "{metrics}");
+}

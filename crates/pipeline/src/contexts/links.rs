@@ -7,7 +7,7 @@ const LINKS_MAX: usize = 32;
 
 /// Where the context is that an answer without one refers to: a link to the context of its JSON, or to another form of
 /// itself that is JSON-LD, as schema.org's page has one.
-pub(super) fn linked_context(page: &FetchedPage) -> Option<PageUrl> {
+pub(crate) fn linked_context(page: &FetchedPage) -> Option<PageUrl> {
     let mut links = page.header_all("link").flat_map(|value| Links { rest: value }).take(LINKS_MAX);
     let target = links.find_map(|link| {
         let mut relations = link.relation.split_ascii_whitespace();
