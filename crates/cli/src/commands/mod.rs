@@ -12,6 +12,7 @@ pub mod load;
 pub mod materialize;
 pub mod query;
 pub mod robots;
+mod rules;
 pub mod search;
 pub mod serve;
 pub mod stats;
