@@ -121,7 +121,7 @@ async fn ask(crawl: &Crawl, mut detected: Box<DetectedPage>, remains: &mut Remai
     detected.page.reservation = None;
     remains.0.reservation = None;
     let spec = crawl.spec();
-    let workers = Workers::Pool(&crawl.cpu);
+    let workers = Workers::Pool { pool: &crawl.cpu, room: &crawl.host_freed };
     let page = Arc::new(*detected);
     Arc::new(rules::ask(page, &spec.transform, &spec.services, &crawl.counters, workers).await)
 }

@@ -190,6 +190,24 @@ impl RawSpec {
         }
     }
 
+    /// Adds a rule behind the others: every page through a stylesheet.
+    pub fn push_stylesheet(&mut self, name: &str, stylesheet: &str, params: &[(String, String)]) {
+        let params: Table =
+            params.iter().map(|(name, value)| (name.clone(), Value::from(value.as_str()))).collect();
+        let rule = Table::from_iter([
+            ("name".to_owned(), Value::from(name)),
+            ("always".to_owned(), Value::from(true)),
+            ("stylesheet".to_owned(), Value::from(stylesheet)),
+            ("params".to_owned(), Value::Table(params)),
+        ]);
+        let transform = self.table.entry("transform").or_insert_with(|| Value::Table(Table::new()));
+        if let Value::Table(transform) = transform
+            && let Value::Array(rules) = transform.entry("rules").or_insert_with(|| Value::Array(Vec::new()))
+        {
+            rules.push(Value::Table(rule));
+        }
+    }
+
     /// The names of the rules that start a process on this machine.
     pub fn commands(&self) -> Vec<String> {
         let rules = lookup(&self.table, "transform.rules").and_then(Value::as_array);
@@ -522,7 +540,8 @@ pub fn default_toml() -> String {
         }
         text.push('\n');
         for line in field.doc.lines() {
-            text.push_str(&format!("# {line}\n"));
+            text.push_str(format!("# {line}").trim_end());
+            text.push('\n');
         }
         match field.default {
             Some(default) => text.push_str(&format!("{name} = {default}\n")),

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::header;
-use webloom_pipeline::Latency;
+use webloom_pipeline::{Counters, Latency};
 
 use crate::app::{App, Shared};
 
@@ -125,6 +125,52 @@ fn machine(metrics: &mut Metrics, app: &App) {
     }
 }
 
+/// What the rules of a crawl did, and how the services are doing.
+fn rules(metrics: &mut Metrics, crawl: &str, counters: &Counters) {
+    for ((rule, step), numbers) in counters.steps() {
+        let labels = [("crawl", crawl), ("rule", rule.as_str()), ("step", step.as_str())];
+        for (name, help, value) in [
+            ("webloom_rule_pages_total", "Pages that a step of a rule was run on.", numbers.pages as f64),
+            ("webloom_rule_failed_total", "Pages that it gave nothing for.", numbers.failed as f64),
+            ("webloom_rule_seconds_total", "Time that it took.", numbers.busy.as_secs_f64()),
+            ("webloom_rule_bytes_total", "Bytes that it gave.", numbers.bytes as f64),
+        ] {
+            metrics.counter(name, help, &labels, value);
+        }
+    }
+    for service in counters.services() {
+        let labels = [("crawl", crawl), ("service", service.label.as_str())];
+        for (name, help, number) in [
+            ("webloom_service_asked_total", "Pages that a service was to be asked for.", &service.asked),
+            ("webloom_service_answered_total", "Pages that it answered for.", &service.answered),
+            ("webloom_service_failed_total", "Pages that it gave nothing for.", &service.failed),
+            ("webloom_service_left_out_total", "Pages that it was not asked for.", &service.left_out),
+            ("webloom_service_retries_total", "Requests that were made again.", &service.retries),
+            ("webloom_service_timeouts_total", "Requests that took too long.", &service.timeouts),
+            ("webloom_service_bytes_total", "Bytes of its answers.", &service.bytes),
+        ] {
+            metrics.counter(name, help, &labels, number.load(Relaxed) as f64);
+        }
+        let waiting = service.waiting.load(Relaxed) as f64;
+        metrics.gauge("webloom_service_waiting", "Pages that wait for it or are with it.", &labels, waiting);
+        for address in &service.addresses {
+            let labels = [labels[0], labels[1], ("address", address.address.as_str())];
+            for (name, help, number) in [
+                ("webloom_service_requests_total", "Requests to an address of a service.", &address.requests),
+                ("webloom_service_failures_total", "Requests that failed by its fault.", &address.failures),
+            ] {
+                metrics.counter(name, help, &labels, number.load(Relaxed) as f64);
+            }
+            let seconds = address.busy_us.load(Relaxed) as f64 / 1e6;
+            metrics.counter("webloom_service_seconds_total", "Time that requests took.", &labels, seconds);
+            let in_flight = address.in_flight.load(Relaxed) as f64;
+            metrics.gauge("webloom_service_in_flight", "Requests under way.", &labels, in_flight);
+            let open = f64::from(u8::from(address.open.load(Relaxed)));
+            metrics.gauge("webloom_service_open", "1 while an address is left alone.", &labels, open);
+        }
+    }
+}
+
 fn crawl(metrics: &mut Metrics, slot: &crate::crawls::Slot) {
     let report = slot.report();
     let crawl = ("crawl", slot.id.as_str());
@@ -225,6 +271,7 @@ fn crawl(metrics: &mut Metrics, slot: &crate::crawls::Slot) {
             &[crawl],
             f64::from(u8::from(counters.archive_waits.load(Relaxed))),
         );
+        rules(metrics, slot.id.as_str(), &live.counters);
     }
 }
 

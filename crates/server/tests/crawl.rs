@@ -35,6 +35,10 @@ fn a_crawl_is_made_paused_re_ruled_resumed_and_finishes() {
     let spec = specification(&web, "30ms");
     let wrong = server.control("POST", "/api/crawls", Some(&json!({"specification": "sedes = 1"})));
     assert_eq!((wrong.status, &wrong.value()["problems"][0]["key"]), (422, &"sedes".into()));
+    // Who may crawl may not start programs.
+    let program = "seeds = [\"http://a.example/\"]\n[[transform.rules]]\nname = \"shell\"\nalways = true\ncommand = [\"sh\"]\n";
+    let refused = server.control("POST", "/api/crawls", Some(&json!({"specification": program})));
+    assert_eq!((refused.status, &refused.value()["problems"][0]["key"]), (422, &"transform.rules".into()));
     let made = server.control(
         "POST",
         "/api/crawls",

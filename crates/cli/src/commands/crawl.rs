@@ -17,6 +17,7 @@ use webloom_pipeline::{Counters, Crawl, CrawlSpec, CrawlSummary, DataDir, Phase,
 use webloom_server::{Example, LiveCrawl, ServerConfig};
 
 use super::replay::Reading;
+use super::rules;
 use super::serve::{self, ListenArguments};
 use crate::output::{bytes, with_commas, wrong_usage};
 
@@ -134,12 +135,7 @@ impl CrawlCommand {
         let resumes = self.spec.is_none() && kept.is_some();
         let file = self.spec.clone().or(kept);
         let mut raw = match &file {
-            Some(file) => {
-                let text = std::fs::read_to_string(file)
-                    .map_err(|error| wrong_usage(format!("cannot read `{}`: {error}", file.display())))?;
-                RawSpec::parse(&text)
-                    .map_err(|problems| wrong_usage(format!("{}:\n{problems}", file.display())))?
-            }
+            Some(file) => read_spec(file)?,
             None => RawSpec::default(),
         };
         if resumes {
@@ -201,6 +197,17 @@ impl CrawlCommand {
         }
         Ok(())
     }
+}
+
+/// Reads a specification from a file. Paths in it are relative to the file's folder.
+pub fn read_spec(file: &Path) -> anyhow::Result<RawSpec> {
+    let text = std::fs::read_to_string(file)
+        .map_err(|error| wrong_usage(format!("cannot read `{}`: {error}", file.display())))?;
+    let mut raw =
+        RawSpec::parse(&text).map_err(|problems| wrong_usage(format!("{}:\n{problems}", file.display())))?;
+    let absolute = std::path::absolute(file).with_context(|| format!("cannot find `{}`", file.display()))?;
+    raw.resolve_paths(absolute.parent().unwrap_or(Path::new("/")));
+    Ok(raw)
 }
 
 /// How a running crawl is shown.
@@ -499,6 +506,7 @@ impl CrawlReport {
                 numbers.pages_per_busy_second(),
             ));
         }
+        text.push_str(&rules::to_text(counters));
         text.push_str(&format!("no page: {}\n", not_pages(counters)));
         let archived = counters.archive_records.load(Relaxed);
         if archived > 0 {
@@ -541,6 +549,8 @@ impl CrawlReport {
                 "archive_bytes": counters.archive_bytes.load(Relaxed),
                 "phases": phases,
                 "no_page": counters.not_pages(),
+                "rules": rules::steps_to_json(counters),
+                "services": rules::services_to_json(counters),
             },
         })
     }

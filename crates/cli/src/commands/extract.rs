@@ -18,11 +18,15 @@ use webloom_fetch::{
 };
 use webloom_index::IndexReader;
 use webloom_model::{DetectedPage, Diagnostic, FetchOutcome, FetchedPage, PageGraph, PageUrl, SystemClock};
-use webloom_pipeline::DataDir;
-use webloom_pipeline::contexts::{ContextCache, ContextLimits, Turns};
+use webloom_pipeline::contexts::{ContextCache, ContextLimits, Kind, Turns};
 use webloom_pipeline::replay::find_copy;
-use webloom_transform::{ContextSource, Syntax, TransformConfig, UnknownSyntax, microformats, transform};
+use webloom_pipeline::rules::{Services, ask_alone};
+use webloom_pipeline::{DataDir, RawSpec};
+use webloom_transform::{
+    ContextSource, Syntax, TransformConfig, UnknownSyntax, microformats, transform_with,
+};
 
+use super::crawl::read_spec;
 use crate::output::wrong_usage;
 
 /// Longest input that is read; the rest is cut, with a diagnostic.
@@ -37,7 +41,9 @@ Examples:
   webloom extract page.html --base https://example.org/page
   webloom extract https://example.org/ --format turtle
   webloom extract --from-archive https://example.org/ --data webloom-data
-  curl -s https://example.org/ | webloom extract - --base https://example.org/ --only jsonld")]
+  curl -s https://example.org/ | webloom extract - --base https://example.org/ --only jsonld
+  webloom extract places.kml --xslt shipped:kml-to-rdf.xsl --only xslt
+  webloom extract report.pdf --spec examples/services/crawl.toml        with the rules of a specification")]
 pub struct Extract {
     /// A file, a URL, or - for standard input.
     #[arg(
@@ -59,7 +65,7 @@ pub struct Extract {
     /// The Content-Type it was served with.
     #[arg(long, value_name = "MIME")]
     content_type: Option<String>,
-    /// Only these syntaxes: html, rdfa, microdata, jsonld, microformats, meta, feed, rdf, file, grddl.
+    /// Only these syntaxes: html, rdfa, microdata, jsonld, microformats, meta, feed, rdf, file, xslt, grddl.
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     only: Vec<String>,
     /// How to print.
@@ -68,6 +74,15 @@ pub struct Extract {
     /// Answer fetches of IRIs that begin with PREFIX from files in DIR.
     #[arg(long, value_name = "PREFIX=DIR")]
     map: Vec<String>,
+    /// Also what this XSLT 1.0 stylesheet makes of it: a file, or one that comes with us such as shipped:kml-to-rdf.xsl.
+    #[arg(long, value_name = "STYLESHEET")]
+    xslt: Option<String>,
+    /// A parameter of the stylesheet, as a string. May be given often.
+    #[arg(long, value_name = "NAME=VALUE", requires = "xslt")]
+    param: Vec<String>,
+    /// Read it as a crawl with this specification would: its rules, services and limits.
+    #[arg(long, value_name = "FILE")]
+    spec: Option<PathBuf>,
     /// Fetch the JSON-LD contexts that a file names. For a page from the web this is always done.
     #[arg(long)]
     fetch_contexts: bool,
@@ -101,9 +116,17 @@ enum Format {
 
 impl Extract {
     pub fn run(self) -> anyhow::Result<()> {
-        let mut config = self.transform_config()?;
+        let rules = self.rules()?;
+        let mut config = self.transform_config(rules.transform)?;
         let clock = Arc::new(SystemClock);
-        let contexts = Arc::new(ContextCache::new(ContextLimits::default(), config.contexts.clone(), clock));
+        let limits = ContextLimits::default();
+        let documents = Arc::new(ContextCache::of(
+            Kind::Documents,
+            limits.clone(),
+            config.contexts.clone(),
+            clock.clone(),
+        ));
+        let contexts = Arc::new(ContextCache::new(limits, documents.clone(), clock));
         config.contexts = contexts.clone();
         let online = (!self.is_local() || self.fetch_contexts).then(|| self.go_online()).transpose()?;
         let page = match &self.from_archive {
@@ -119,12 +142,20 @@ impl Extract {
         if self.format == Format::Mf2 {
             return print_microformats(&detected, &config);
         }
-        let mut graph = transform(&detected, &config);
+        let answers = runtime()?.block_on(ask_alone(&detected, &config, &rules.services));
+        let mut graph = transform_with(&detected, &config, &answers);
         if let Some(online) = &online {
-            let mut tried = HashSet::new();
-            // A context can name others, which are missed only once it is there.
-            while online.obtain(&contexts, &contexts.untried(&graph.missing, &mut tried)) {
-                graph = transform(&detected, &config);
+            let (mut contexts_tried, mut documents_tried) = (HashSet::new(), HashSet::new());
+            // What is fetched can name more, which is missed only once it is there.
+            loop {
+                let new_contexts = contexts.untried(&graph.missing, &mut contexts_tried);
+                let new_documents = documents.untried(&graph.missing_documents, &mut documents_tried);
+                let gained =
+                    online.obtain(&contexts, &new_contexts) | online.obtain(&documents, &new_documents);
+                if !gained {
+                    break;
+                }
+                graph = transform_with(&detected, &config, &answers);
             }
         }
         let mut diagnostics = detected.page.diagnostics.clone();
@@ -138,11 +169,31 @@ impl Extract {
         Ok(())
     }
 
-    fn transform_config(&self) -> anyhow::Result<TransformConfig> {
+    /// The rules of the specification, and one for the stylesheet.
+    fn rules(&self) -> anyhow::Result<RuleSet> {
+        if self.spec.is_none() && self.xslt.is_none() {
+            return Ok(RuleSet::default());
+        }
+        let mut raw = match &self.spec {
+            Some(file) => read_spec(file)?,
+            None => RawSpec::default(),
+        };
+        if let Some(stylesheet) = &self.xslt {
+            let params = self.param.iter().map(|parameter| match parameter.split_once('=') {
+                Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+                _ => Err(wrong_usage(format!("--param {parameter} is not of the form NAME=VALUE"))),
+            });
+            raw.push_stylesheet("--xslt", stylesheet, &params.collect::<anyhow::Result<Vec<_>>>()?);
+        }
+        let spec = raw.check().map_err(|problems| wrong_usage(problems.to_string()))?;
+        Ok(RuleSet { transform: spec.transform, services: spec.services })
+    }
+
+    fn transform_config(&self, base: TransformConfig) -> anyhow::Result<TransformConfig> {
         let mut config = TransformConfig {
             processor_graph: self.processor_graph,
             vocab_expansion: self.vocab_expansion,
-            ..TransformConfig::default()
+            ..base
         };
         if !self.only.is_empty() {
             let syntaxes: BTreeSet<Syntax> = self
@@ -223,7 +274,7 @@ impl Extract {
             })
             .collect::<anyhow::Result<_>>()?;
         let config = FetchConfig { allow_private: self.allow_private, resolve, ..FetchConfig::default() };
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let runtime = runtime()?;
         let fetcher = runtime.block_on(async {
             let resolver = Arc::new(SystemResolver::new()?);
             let robots = Arc::new(MemoryRobotsStore::default());
@@ -282,6 +333,17 @@ impl Extract {
         };
         write_quads(quads, format, out)
     }
+}
+
+/// How pages are read, and who is asked about them.
+#[derive(Default)]
+struct RuleSet {
+    transform: TransformConfig,
+    services: Services,
+}
+
+fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
+    Ok(tokio::runtime::Builder::new_current_thread().enable_all().build()?)
 }
 
 /// Prints the microformats of a page, which are no quads.

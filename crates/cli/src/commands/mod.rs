@@ -14,6 +14,7 @@ pub mod plan;
 pub mod query;
 pub mod replay;
 pub mod robots;
+mod rules;
 pub mod search;
 pub mod serve;
 pub mod stats;

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 use clap::Args;
+use webloom_pipeline::rules::files::{file_path, file_uri};
 use webloom_xslt::{Document, Limits, Loaded, Loader, Message, Purpose, Stylesheet, Value};
 
 use crate::output::wrong_usage;
@@ -119,59 +120,5 @@ impl Loader for Files {
         let path = file_path(uri).ok_or("only files can be read here, nothing from the web")?;
         let bytes = fs::read(&path).map_err(|error| error.to_string())?;
         Ok(Loaded { bytes, uri: uri.to_owned() })
-    }
-}
-
-/// The `file:` address of an absolute path.
-fn file_uri(path: &Path) -> String {
-    use std::fmt::Write;
-    let mut uri = String::from("file://");
-    for byte in path.to_string_lossy().bytes() {
-        if byte.is_ascii_alphanumeric() || b"/-._~!$&'()*+,;=:@".contains(&byte) {
-            uri.push(char::from(byte));
-        } else {
-            // Writing to a string does not fail.
-            let _ = write!(uri, "%{byte:02X}");
-        }
-    }
-    uri
-}
-
-/// The path that a `file:` address names.
-fn file_path(uri: &str) -> Option<PathBuf> {
-    let path = uri.strip_prefix("file://").map(|rest| rest.strip_prefix("localhost").unwrap_or(rest));
-    let path = path.or_else(|| uri.strip_prefix("file:"))?;
-    let path = path.split(['?', '#']).next().unwrap_or(path);
-    let mut bytes = Vec::with_capacity(path.len());
-    let mut rest = path.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        let escaped = (*first == b'%')
-            .then(|| after.get(..2))
-            .flatten()
-            .and_then(|hex| u8::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok());
-        match escaped {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &after[2..];
-            }
-            None => {
-                bytes.push(*first);
-                rest = after;
-            }
-        }
-    }
-    String::from_utf8(bytes).ok().map(PathBuf::from)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn paths_become_addresses_and_back() {
-        for path in ["/tmp/a b/ü#?.xsl", "/plain.xml"] {
-            assert_eq!(file_path(&file_uri(Path::new(path))), Some(PathBuf::from(path)));
-        }
-        assert_eq!(file_path("https://example.org/x"), None);
     }
 }

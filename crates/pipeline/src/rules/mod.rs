@@ -11,6 +11,7 @@ mod shipped;
 use std::path::Path;
 use std::sync::Arc;
 
+use tokio::sync::Notify;
 use toml::Value;
 use webloom_model::{DetectedPage, Diagnostic, StepRecord};
 use webloom_transform::rules::{Answer, Answers, Question, Rules, Stage};
@@ -40,8 +41,8 @@ impl Services {
 /// Where stylesheets run that come before a service.
 #[derive(Clone, Copy)]
 pub(crate) enum Workers<'a> {
-    /// On the CPU pool.
-    Pool(&'a CpuPool),
+    /// On the CPU pool of a crawl, which hears when a page makes room for others.
+    Pool { pool: &'a CpuPool, room: &'a Notify },
     /// Here, where nobody else is kept waiting.
     Here,
 }
@@ -103,7 +104,7 @@ impl Asker<'_> {
         let prepare = move || rules.question(rule, &page, stage.as_ref(), &config);
         let prepared = match self.workers {
             Workers::Here => Ok(prepare()),
-            Workers::Pool(pool) => pool.run(prepare).await,
+            Workers::Pool { pool, .. } => pool.run(prepare).await,
         };
         match prepared {
             Ok(Ok(Some(mut question))) => {
@@ -157,6 +158,9 @@ impl Asker<'_> {
     ) -> Result<crate::services::Reply, ServiceError> {
         let place: Place<'_> = service.enter(request.body.len()).await?;
         let _outside = Gauge::new(&self.counters.outside);
+        if let Workers::Pool { room, .. } = self.workers {
+            room.notify_one();
+        }
         service.ask(&place, request).await
     }
 }

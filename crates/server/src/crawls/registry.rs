@@ -97,6 +97,7 @@ impl Registry {
     /// Makes a crawl from a specification, which must be right. `id` may be left to be chosen.
     pub fn create(&self, id: Option<&str>, specification: &str) -> Result<Arc<Slot>, ApiError> {
         let raw = RawSpec::parse(specification)?;
+        refuse_commands(&raw)?;
         let spec = raw.check()?;
         if spec.seeds.is_empty() {
             let mut error = ApiError::unprocessable("the specification names no seeds");
@@ -175,6 +176,23 @@ fn free_id(slots: &BTreeMap<String, Arc<Slot>>, host: &str) -> String {
         .map(|number| if number == 1 { base.clone() } else { format!("{base}-{number}") })
         .find(|id| !slots.contains_key(id))
         .unwrap_or(base)
+}
+
+/// Whoever has the token may crawl, and no more: a program of this machine is started only by a specification in a file on it.
+pub(crate) fn refuse_commands(raw: &RawSpec) -> Result<(), ApiError> {
+    let commands = raw.commands();
+    if commands.is_empty() {
+        return Ok(());
+    }
+    let mut error = ApiError::unprocessable("a specification from the network cannot start programs");
+    let problem = |name: &String| {
+        let message = format!(
+            "rule `{name}`: `command` is for specifications in a file, given to `webloom crawl --spec`"
+        );
+        serde_json::json!({"key": "transform.rules", "message": message})
+    };
+    error.problems = commands.iter().map(problem).collect();
+    Err(error)
 }
 
 #[cfg(test)]
