@@ -125,9 +125,11 @@ fn plot(sections: &[Section]) -> String {
     let bars: Vec<(String, f64)> = sections
         .iter()
         .flat_map(|section| {
-            section.rows.iter().skip(1).map(|row| {
-                (format!("{}: {}", section.title, row.name), section.ours() / row.rate)
-            })
+            section
+                .rows
+                .iter()
+                .skip(1)
+                .map(|row| (format!("{}: {}", section.title, row.name), section.ours() / row.rate))
         })
         .collect();
     let (left, width, row) = (330.0, 760.0, 20.0);
@@ -224,7 +226,18 @@ fn crawl() -> anyhow::Result<Section> {
         "fetched, followed links, rewrote and wrote files; no RDF, no index",
         mirror("httrack", pages, &scratch, |command, address| {
             command
-                .args(["http://site0.example/", "-q", "-e", "-r999", "-c32", "-%c0", "-A0", "-s2", "-I0", "-C0"])
+                .args([
+                    "http://site0.example/",
+                    "-q",
+                    "-e",
+                    "-r999",
+                    "-c32",
+                    "-%c0",
+                    "-A0",
+                    "-s2",
+                    "-I0",
+                    "-C0",
+                ])
                 .args(["--disable-security-limits", "-P", address]);
         }),
     );
@@ -277,10 +290,7 @@ fn mirror(
 
 fn count_files(folder: &Path) -> usize {
     let Ok(entries) = fs::read_dir(folder) else { return 0 };
-    entries
-        .flatten()
-        .map(|entry| if entry.path().is_dir() { count_files(&entry.path()) } else { 1 })
-        .sum()
+    entries.flatten().map(|entry| if entry.path().is_dir() { count_files(&entry.path()) } else { 1 }).sum()
 }
 
 /// The last line of what `measure.py` prints.
@@ -296,10 +306,18 @@ fn extract() -> anyhow::Result<Section> {
     let mut section = Section::new("Extracting", "pages per CPU-second");
     let pages = root().join("target/bench-pages");
     let _ = fs::remove_dir_all(&pages);
-    run_quietly(Command::new(webloom()).args(["bench", "extract", "--pages", EXTRACT_PAGES, "--write"]).arg(&pages))?;
-    let ours: Value = serde_json::from_slice(&run_quietly(
-        Command::new(webloom()).args(["bench", "extract", "--pages", EXTRACT_PAGES, "--rounds", "7", "--json"]),
-    )?)?;
+    run_quietly(
+        Command::new(webloom()).args(["bench", "extract", "--pages", EXTRACT_PAGES, "--write"]).arg(&pages),
+    )?;
+    let ours: Value = serde_json::from_slice(&run_quietly(Command::new(webloom()).args([
+        "bench",
+        "extract",
+        "--pages",
+        EXTRACT_PAGES,
+        "--rounds",
+        "7",
+        "--json",
+    ]))?)?;
     section.add("Webloom", "all syntaxes", rate_of(&ours["contenders"], "detect + all"));
     section.add("html5ever", "a bare parse, nothing read", rate_of(&ours["contenders"], "bare"));
     let python = python_with("peers", &["extruct==0.18.0", "pyrdfa3==3.6.5"]);
@@ -310,16 +328,27 @@ fn extract() -> anyhow::Result<Section> {
         )?)?)
     });
     for (name, remark) in [
-        ("extruct", "Microdata, Open Graph, JSON-LD, microformats, RDFa, Dublin Core; no RDF of the page itself"),
+        (
+            "extruct",
+            "Microdata, Open Graph, JSON-LD, microformats, RDFa, Dublin Core; no RDF of the page itself",
+        ),
         ("pyRdfa", "RDFa alone"),
     ] {
-        section.add(name, remark, rows.as_ref().map_err(|error| anyhow::anyhow!("{error:#}")).and_then(|rows| rate_of(rows, name)));
+        section.add(
+            name,
+            remark,
+            rows.as_ref().map_err(|error| anyhow::anyhow!("{error:#}")).and_then(|rows| rate_of(rows, name)),
+        );
     }
     let rows = node_extractors(&pages);
     for (name, remark) in
         [("rdfa-streaming-parser", "RDFa alone"), ("microdata-rdf-streaming-parser", "Microdata alone")]
     {
-        section.add(name, remark, rows.as_ref().map_err(|error| anyhow::anyhow!("{error:#}")).and_then(|rows| rate_of(rows, name)));
+        section.add(
+            name,
+            remark,
+            rows.as_ref().map_err(|error| anyhow::anyhow!("{error:#}")).and_then(|rows| rate_of(rows, name)),
+        );
     }
     Ok(section)
 }
@@ -385,13 +414,16 @@ fn store() -> anyhow::Result<Section> {
     });
     section.add("Oxigraph", "its bulk loader, from Python; no full text", oxigraph);
     let few = folder.join("few.nq");
-    let head: Vec<String> =
-        BufReader::new(fs::File::open(&file)?).lines().take(QUADS_RDFLIB as usize).collect::<Result<_, _>>()?;
+    let head: Vec<String> = BufReader::new(fs::File::open(&file)?)
+        .lines()
+        .take(QUADS_RDFLIB as usize)
+        .collect::<Result<_, _>>()?;
     fs::write(&few, head.join("\n") + "\n")?;
     let rdflib = load(QUADS_RDFLIB, &mut |command| {
-        command.arg(&python).arg("-c").arg(
-            "import sys, rdflib; rdflib.Dataset().parse(sys.argv[1], format='nquads')",
-        );
+        command
+            .arg(&python)
+            .arg("-c")
+            .arg("import sys, rdflib; rdflib.Dataset().parse(sys.argv[1], format='nquads')");
         command.arg(&few);
     });
     section.add("rdflib", "in memory, a tenth of the quads", rdflib);

@@ -861,11 +861,19 @@ fn the_processor_graph_is_given_when_asked() {
 
 /// Transforms within the time that a page is given, in a debug build too.
 #[track_caller]
+/// Time that this thread has had of a processor: a busy machine does not count.
+fn thread_time() -> Duration {
+    let books = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    Duration::from_nanos(
+        books.split_whitespace().next().and_then(|time| time.parse().ok()).unwrap_or_default(),
+    )
+}
+
 fn survive(name: &str, body: String) -> PageGraph {
-    let started = Instant::now();
+    let started = thread_time();
     let length = body.len();
     let graph = run(HTML, body, &only_rdfa());
-    let elapsed = started.elapsed();
+    let elapsed = thread_time() - started;
     assert!(elapsed < Duration::from_secs(20), "{name}: {length} bytes took {elapsed:?}");
     let bytes: usize = graph.quads.iter().map(|quad| quad.object.to_string().len()).sum();
     assert!(bytes < 100 << 20, "{name}: {bytes} bytes of objects");

@@ -206,13 +206,9 @@ fn weave_asking(
         Weft::Asks(detected) => Arc::new(*detected),
     };
     let answers = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
-        Ok(runtime) => runtime.block_on(rules::ask(
-            detected,
-            &spec.transform,
-            &spec.services,
-            counters,
-            Workers::Here,
-        )),
+        Ok(runtime) => {
+            runtime.block_on(rules::ask(detected, &spec.transform, &spec.services, counters, Workers::Here))
+        }
         // Then the page is woven without.
         Err(_) => Answers::default(),
     };
