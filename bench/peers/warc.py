@@ -10,8 +10,6 @@ import json
 import sys
 import time
 
-import fastwarc
-from fastwarc.stream_io import FileStream
 from fastwarc.warc import ArchiveIterator as FastIterator
 from fastwarc.warc import WarcRecordType
 from warcio.archiveiterator import ArchiveIterator
@@ -19,7 +17,7 @@ from warcio.archiveiterator import ArchiveIterator
 
 def with_fastwarc(path, read):
     answers = length = 0
-    for record in FastIterator(FileStream(path), record_types=WarcRecordType.response, parse_http=True):
+    for record in FastIterator(path, record_types=WarcRecordType.response, parse_http=True):
         assert record.http_headers is not None
         answers += 1
         if read:

@@ -52,6 +52,8 @@ pub(crate) struct BodyLimits {
     pub spill_bytes: usize,
     pub idle_timeout: Duration,
     pub timeout: Duration,
+    /// Whether the body is wanted as it came, too.
+    pub keep: bool,
 }
 
 /// A body as it was read.
@@ -85,8 +87,6 @@ pub(crate) struct Means<'a> {
     pub lanes: Lanes,
     /// Types that are not read; nothing when the body is wanted whatever it is.
     pub unwanted: Option<&'a UnwantedTypes>,
-    /// Whether the body is wanted as it came, too.
-    pub keep: bool,
 }
 
 /// Why there is no body.
@@ -116,7 +116,7 @@ pub(crate) async fn read_body(
     let mut wire = WireBody::new(incoming, limits.wire_bytes_max, limits.idle_timeout);
     wire.lanes = means.lanes.clone();
     // A body without an encoding is the same before and after; it is not held twice.
-    wire.kept = (means.keep && !encodings.is_empty()).then(Vec::new);
+    wire.kept = (limits.keep && !encodings.is_empty()).then(Vec::new);
     let Collected { mut bytes, spill, stop, permit } =
         collect(&mut wire, &encodings, means, &mut diagnostics).await?;
     let is_empty = bytes.is_empty() && spill.is_none();
@@ -173,7 +173,7 @@ pub(crate) async fn read_body(
     if let Some(spill) = spill {
         let kept = async { spill.append(bytes).await?.0.into_bytes(limits.bytes_max) };
         let bytes = kept.await.map_err(|error| unkept(&error))?;
-        let wire = means.keep.then(|| wire.into_kept(&bytes, is_cut, ended_early));
+        let wire = limits.keep.then(|| wire.into_kept(&bytes, is_cut, ended_early));
         return Ok(ReadBody { bytes, wire_bytes, diagnostics, complete, ended_early, permit, wire });
     }
     // Growth by doubling may have left as much again unused, and pages wait in queues.
@@ -181,7 +181,7 @@ pub(crate) async fn read_body(
         bytes.shrink_to_fit();
     }
     let bytes = Bytes::from(bytes);
-    let wire = means.keep.then(|| wire.into_kept(&bytes, is_cut, ended_early));
+    let wire = limits.keep.then(|| wire.into_kept(&bytes, is_cut, ended_early));
     Ok(ReadBody { bytes, wire_bytes, diagnostics, complete, ended_early, permit, wire })
 }
 

@@ -61,7 +61,7 @@ pub async fn archive(State(app): State<Shared>, parameters: Parameters) -> Resul
                 Ok(in_words(StatusCode::NOT_FOUND, &format!("{url} {words}.")))
             }
             Err(error) => {
-                Ok(in_words(StatusCode::BAD_GATEWAY, &format!("The copy of {url} cannot be read: {error}.")))
+                Ok(in_words(StatusCode::NOT_FOUND, &format!("The copy of {url} cannot be read: {error}.")))
             }
         }
     })
@@ -75,13 +75,10 @@ fn show(copy: &ArchivedCopy) -> Response {
     let body = copy.body(BODY_BYTES_MAX);
     let mut response = match media_type.as_str() {
         "text/html" | "application/xhtml+xml" => {
-            let charset = declared.split("charset=").nth(1).map(|rest| {
-                let rest = rest.trim_matches(['"', '\'', ' ']);
-                rest.chars()
-                    .take_while(|letter| letter.is_ascii_alphanumeric() || "-_".contains(*letter))
-                    .collect()
+            let charset: Option<String> = declared.split("charset=").nth(1).map(|rest| {
+                let is_name = |letter: &char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_');
+                rest.trim_matches(['"', '\'', ' ']).chars().take_while(is_name).collect()
             });
-            let charset: Option<String> = charset;
             let content_type = match charset.filter(|name| !name.is_empty()) {
                 Some(charset) => format!("text/html; charset={charset}"),
                 None => "text/html".to_owned(),

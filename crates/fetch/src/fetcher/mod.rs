@@ -344,6 +344,7 @@ impl Fetcher {
         tape: &mut Tape,
     ) -> Result<FetchedPage, Failure> {
         let mut limits = self.body_limits(self.config.body_wire_bytes_max, self.config.body_bytes_max);
+        limits.keep = tape.is_on();
         if let Some(wanted) = wanted {
             limits.bytes_max = wanted.bytes_max;
             limits.wire_bytes_max = match wanted.bytes_max < self.config.body_bytes_max {
@@ -364,7 +365,7 @@ impl Fetcher {
         }
         let Answer { status, version, headers, fetched_at, started, body, connection, exchange } = answer;
         let remote = connection.remote.ip();
-        let read = self.read_body(url, &headers, body, connection, &limits, unwanted, tape.is_on()).await;
+        let read = self.read_body(url, &headers, body, connection, &limits, unwanted).await;
         self.note(tape, exchange, started, read.as_ref());
         let read = read?;
         Ok(FetchedPage {

@@ -170,6 +170,7 @@ impl Fetcher {
             spill_bytes: self.config.spill_body_bytes,
             idle_timeout: self.config.body_idle_timeout,
             timeout: self.config.body_timeout,
+            keep: false,
         }
     }
 
@@ -181,11 +182,10 @@ impl Fetcher {
         connection: Connection,
         limits: &BodyLimits,
         unwanted: Option<&UnwantedTypes>,
-        keep: bool,
     ) -> Result<ReadBody, Failure> {
         let encodings = headers::values(headers, &CONTENT_ENCODING);
         let lanes = self.bandwidth.lanes(url.host());
-        let means = Means { limits, large_bodies: &self.large_bodies, lanes, unwanted, keep };
+        let means = Means { limits, large_bodies: &self.large_bodies, lanes, unwanted };
         let read = body::read_body(body, &encodings, &means).await.map_err(|no_body| match no_body {
             NoBody::Failed(error) => Failure::touched(error),
             NoBody::Unwanted(media_type) => Failure::unwanted(media_type),

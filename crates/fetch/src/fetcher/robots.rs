@@ -12,6 +12,7 @@ use webloom_model::{FetchError, FetchOutcome, HostHint, Lease, NotFetched, PageU
 
 use super::request::{Answer, Failure};
 use super::{Fetcher, SITEMAPS_MAX};
+use crate::body::BodyLimits;
 use crate::headers;
 use crate::robots::{KnownRobots, ROBOTS_BYTES_MAX, RobotsClass, RobotsRecord};
 use crate::stats::count;
@@ -140,10 +141,9 @@ impl Fetcher {
             match record.status {
                 200..=299 => {
                     let bytes_max = ROBOTS_BYTES_MAX as u64 + 1;
-                    let limits = self.body_limits(bytes_max, bytes_max);
+                    let limits = BodyLimits { keep: tape.is_on(), ..self.body_limits(bytes_max, bytes_max) };
                     let Answer { headers, body, connection, exchange, started, .. } = answer;
-                    let read =
-                        self.read_body(&url, &headers, body, connection, &limits, None, tape.is_on()).await;
+                    let read = self.read_body(&url, &headers, body, connection, &limits, None).await;
                     self.note(tape, exchange, started, read.as_ref());
                     let read = read?;
                     // The part that is missing may be the part that forbids.

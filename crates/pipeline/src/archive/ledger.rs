@@ -62,7 +62,7 @@ impl Ledger {
                 was_told = true;
                 self.counters.archive_waits.store(true, Relaxed);
                 error!(
-                    "the disk of `{}` is full ({} bytes are free, {} are to stay so): the crawl waits and goes on by itself when there is room",
+                    "the disk of `{}` is full: {bytes} bytes are to be written, {} are free, of which {} are to stay so; the crawl waits and goes on by itself when there is room",
                     self.folder.display(),
                     free.unwrap_or_default(),
                     self.free_bytes_min,

@@ -39,8 +39,10 @@ pub fn list(paths: &[PathBuf]) -> Result<Listed, ReplayError> {
 }
 
 fn search(folder: &Path, listed: &mut Listed) -> io::Result<()> {
-    let mut entries: Vec<PathBuf> =
-        std::fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path())).collect::<io::Result<_>>()?;
+    let mut entries = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        entries.push(entry?.path());
+    }
     entries.sort_unstable();
     for path in entries {
         if path.is_dir() && !path.is_symlink() {

@@ -3,6 +3,7 @@
 //! In: an [`Archived`] item. Out: a [`Rewoven`] with the same writes that a crawl would have made. Answers that are no pages give the
 //! metadata that a crawl leaves of them, by the crawl's own notes where there are any.
 
+use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
@@ -128,7 +129,7 @@ fn lease(url: &PageUrl, notes: &Fields) -> Lease {
     let candidate = LinkCandidate {
         depth: notes.get(note::DEPTH).and_then(|depth| depth.parse().ok()).unwrap_or_default(),
         found_on,
-        anchor: notes.get(note::ANCHOR).map(|words| words.into_owned()),
+        anchor: notes.get(note::ANCHOR).map(Cow::into_owned),
         redirects: redirects.collect(),
         ..LinkCandidate::seed(url.clone())
     };
