@@ -45,7 +45,7 @@ fn web(request: &Request) -> Answer {
         ("far.example", "/n.xsl") => Answer::new(
             "application/xslt+xml",
             stylesheet(
-                r#"<xsl:import href="part.xsl"/><xsl:template match="/"><xsl:call-template name="part"/></xsl:template>"#,
+                r#"<xsl:include href="part.xsl"/><xsl:template match="/"><xsl:call-template name="part"/></xsl:template>"#,
             ),
         ),
         ("far.example", "/part.xsl") => Answer::new(
@@ -207,7 +207,7 @@ async fn a_service_that_is_gone_costs_its_pages_a_diagnostic() {
 /// Hosts, and pages of each, of which one in five is for the service.
 const HOSTS: usize = 20;
 const PAGES: usize = 30;
-const DELAY: Duration = Duration::from_millis(100);
+const DELAY: Duration = Duration::from_millis(200);
 
 /// A web of many pages, and a service of which one address may be slow.
 fn busy_web(slow: Option<Duration>) -> impl Fn(&Request) -> Answer + Send + Sync {
@@ -267,7 +267,7 @@ async fn throughput(slow: Option<Duration>) -> f64 {
     let slow_pages = if slow.is_some() { usize::try_from(kept).unwrap() } else { 0 };
     let others = &moments[..moments.len() - slow_pages];
     let rate = others.len() as f64 / (others[others.len() - 1] - others[0]);
-    println!("slow: {slow:?}; {rate:.1} pages/s; the third address was asked {kept} times");
+    eprintln!("slow: {slow:?}; {rate:.1} pages/s; the third address was asked {kept} times");
     rate
 }
 
@@ -278,7 +278,7 @@ async fn compare(slow: Duration, rounds: usize) -> f64 {
         fast = fast.max(throughput(None).await);
         held = held.max(throughput(Some(slow)).await);
     }
-    println!(
+    eprintln!(
         "{fast:.1} pages/s without, {held:.1} with a slow address: {:.1} % less",
         100.0 * (1.0 - held / fast)
     );
