@@ -81,7 +81,7 @@ fn docx() -> Vec<u8> {
     ]
     .concat();
     let local = [b"PK\x03\x04", &fields[..], NAME, body].concat();
-    let central = [b"PK\x01\x02\x14\0", &fields[..], &[0; 12], NAME].concat();
+    let central = [b"PK\x01\x02\x14\0", &fields[..], &[0; 14], NAME].concat();
     let sizes = [
         u32::try_from(central.len()).unwrap().to_le_bytes(),
         u32::try_from(local.len()).unwrap().to_le_bytes(),

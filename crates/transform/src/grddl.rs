@@ -13,7 +13,7 @@ use webloom_xslt::{Document, Stylesheet};
 
 use crate::dom::{Dom, Element};
 use crate::result::{self, Given};
-use crate::stylesheet::{self, SourceLoader};
+use crate::stylesheet::{self, Noted, SourceLoader};
 use crate::{Sink, TransformConfig, decode, html, rdfa, rules, xml};
 
 const DATA_VIEW: &str = "http://www.w3.org/2003/g/data-view#";
@@ -77,8 +77,11 @@ fn run(iri: &str, document: &Document, base: &PageUrl, sink: &mut Sink<'_>) {
             return sink.diagnose(Diagnostic::warning("grddl", message));
         }
     };
-    let loader = SourceLoader::new(&*contexts);
-    match compiled.transform(document, &[], &loader, &stylesheet::limits(sink)) {
+    let source = SourceLoader::new(&*contexts);
+    let loader = Noted::new(&source);
+    let ran = compiled.transform(document, &[], &loader, &stylesheet::limits(sink));
+    loader.tell(&format!("the transformation <{iri}>"), sink);
+    match ran {
         Ok(output) => {
             let media_type = rules::media_type_of(&output);
             let giver = format!("the transformation <{iri}>");

@@ -8,12 +8,15 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use webloom_model::{DetectedPage, DocumentKind};
+use webloom_model::{DetectedPage, Diagnostic, DocumentKind};
 use webloom_xslt::{Document, Limits, Loaded, Loader, Purpose, XsltError};
 
 use crate::config::ContextSource;
 use crate::dom::{Dom, Edge, NodeData};
 use crate::{Sink, html};
+
+/// Documents that a stylesheet did not get and that are told.
+const REFUSED_MAX: usize = 4;
 
 /// Gives stylesheets what the context source knows, and nothing else: no file, no socket.
 pub(crate) struct SourceLoader<'a> {
@@ -43,6 +46,40 @@ impl Loader for SourceLoader<'_> {
             Some(text) => Ok(Loaded { bytes: text.as_bytes().to_vec(), uri: uri.to_owned() }),
             None => Err("it is not among the documents that may be read".to_owned()),
         }
+    }
+}
+
+/// Passes on what a stylesheet asks for, and takes note of what it did not get.
+pub(crate) struct Noted<'a> {
+    loader: &'a dyn Loader,
+    refused: Mutex<Vec<(String, String)>>,
+}
+
+impl<'a> Noted<'a> {
+    pub(crate) fn new(loader: &'a dyn Loader) -> Self {
+        Self { loader, refused: Mutex::default() }
+    }
+
+    /// Tells what was not given to the stylesheet called `name`. XSLT lets it go on without.
+    pub(crate) fn tell(self, name: &str, sink: &mut Sink<'_>) {
+        let refused = self.refused.into_inner().unwrap_or_else(PoisonError::into_inner);
+        for (uri, reason) in refused {
+            let message = format!("{name} asks for <{uri}> and does not get it: {reason}");
+            sink.diagnose(Diagnostic::warning("xslt-document", message));
+        }
+    }
+}
+
+impl Loader for Noted<'_> {
+    fn load(&self, uri: &str, purpose: Purpose) -> Result<Loaded, String> {
+        let loaded = self.loader.load(uri, purpose);
+        if let Err(reason) = &loaded {
+            let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+            if refused.len() < REFUSED_MAX && !refused.iter().any(|(known, _)| known == uri) {
+                refused.push((uri.to_owned(), reason.clone()));
+            }
+        }
+        loaded
     }
 }
 

@@ -126,6 +126,12 @@ fn a_stylesheet_that_fails_costs_the_page_a_diagnostic() {
             && message.contains("template name=\"t\""),
         "{message}"
     );
+    // What it may not read is told, and it goes on without.
+    let nosy = stylesheet(
+        r#"<xsl:output method="text"/><xsl:template match="/">&lt;&gt; &lt;http://t.example/p&gt; "<xsl:value-of select="document('file:///etc/passwd')"/>" .</xsl:template>"#,
+    );
+    let graph = transform(&page("application/xml", b"<d/>"), &config(vec![nosy], None));
+    assert_eq!((codes(&graph), graph.quads.len()), (vec!["xslt-document"], 1));
     // Nor can it read what is no markup.
     let graph = transform(&page("image/png", b"\x89PNG\r\n\x1a\n"), &config(vec![stylesheet(TITLE)], None));
     assert_eq!(codes(&graph), ["xslt-input"]);

@@ -1,12 +1,12 @@
 //! Hostile stylesheets and documents: each must end by its budget, with an error that names the limit, or be harmless.
 //!
 //! Two seconds and 256 MiB are the promise, and [`watched`] holds every attack to it: two seconds of processor time, since other
-//! work on a machine is nobody's fault, and the most memory that the process ever had, its own included. Both are read where
+//! work on a machine is nobody's fault, and the most memory that the process had above what it began with. Both are read where
 //! the system tells them, on Linux; `--nocapture` shows them. The limit on steps is what ends things, not the clock.
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use webloom_xslt::{
@@ -28,16 +28,21 @@ impl Loader for Witness {
     }
 }
 
-/// Runs one attack, alone, and checks what it cost.
+/// Tests take turns, so that what the process uses up is one attack's.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Runs one attack and checks what it cost.
 #[track_caller]
 fn watched<T>(attack: impl FnOnce() -> T) -> T {
-    static ALONE: Mutex<()> = Mutex::new(());
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     // Forgets the highest mark so far.
     let _ = std::fs::write("/proc/self/clear_refs", "5");
-    let before = processor_time();
+    let (time_before, before) = (processor_time(), memory("VmRSS:"));
     let result = attack();
-    let (took, peak) = (processor_time().saturating_sub(before), peak_bytes());
+    let took = processor_time().saturating_sub(time_before);
+    let peak = memory("VmHWM:").saturating_sub(before);
     let line = std::panic::Location::caller().line();
     eprintln!("line {line}: {} ms, {} MiB at most", took.as_millis(), peak >> 20);
     assert!(took <= Duration::from_secs(2), "line {line} took {took:?}");
@@ -54,11 +59,11 @@ fn processor_time() -> Duration {
     Duration::from_millis(ticks * 10)
 }
 
-/// The most memory that this process had; zero where the system does not tell.
-fn peak_bytes() -> u64 {
+/// Memory of this process; zero where the system does not tell.
+fn memory(field: &str) -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    peak.and_then(|peak| peak.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()).unwrap_or(0) << 10
+    let found = status.lines().find_map(|line| line.strip_prefix(field));
+    found.and_then(|found| found.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()).unwrap_or(0) << 10
 }
 
 #[track_caller]
@@ -112,6 +117,7 @@ fn hits(result: Result<Output, XsltError>, allowed: &[Limit]) {
 
 #[test]
 fn endless_recursion_by_name() {
+    let _alone = alone();
     // In the middle of the template, so that it is no tail call.
     let error = run(r#"<xsl:template match="/" name="t"><xsl:call-template name="t"/><a/></xsl:template>"#)
         .unwrap_err();
@@ -123,6 +129,7 @@ fn endless_recursion_by_name() {
 
 #[test]
 fn endless_tail_recursion() {
+    let _alone = alone();
     hits(
         run(r#"<xsl:template match="/" name="t"><xsl:call-template name="t"/></xsl:template>"#),
         &[Limit::Steps],
@@ -131,6 +138,7 @@ fn endless_tail_recursion() {
 
 #[test]
 fn endless_recursion_by_apply_templates() {
+    let _alone = alone();
     hits(
         run(r#"<xsl:template match="/"><x><xsl:apply-templates select="/"/></x></xsl:template>"#),
         &[Limit::Depth],
@@ -139,6 +147,7 @@ fn endless_recursion_by_apply_templates() {
 
 #[test]
 fn endless_recursion_through_deep_bodies_at_the_deepest_setting() {
+    let _alone = alone();
     let nested = "<xsl:if test='true()'>".repeat(200);
     let closed = "</xsl:if>".repeat(200);
     let limits = Limits { depth_max: 1_000_000, ..limits() };
@@ -156,6 +165,7 @@ fn endless_recursion_through_deep_bodies_at_the_deepest_setting() {
 
 #[test]
 fn endless_recursion_in_variables_and_attributes() {
+    let _alone = alone();
     let limits = Limits { depth_max: 1_000_000, ..limits() };
     for body in [
         r#"<xsl:variable name="v"><xsl:call-template name="t"/></xsl:variable>"#,
@@ -178,6 +188,7 @@ fn endless_recursion_in_variables_and_attributes() {
 
 #[test]
 fn endless_recursion_in_functions() {
+    let _alone = alone();
     let limits = Limits { depth_max: 1_000_000, ..limits() };
     for select in ["my:f()", "1 + my:f()", "concat('a', my:f())", "//*[my:f()]"] {
         hits(
@@ -196,6 +207,7 @@ fn endless_recursion_in_functions() {
 
 #[test]
 fn endless_recursion_in_attribute_sets_and_variables_is_told() {
+    let _alone = alone();
     let error = run(r#"<xsl:attribute-set name="a" use-attribute-sets="b"/><xsl:attribute-set name="b" use-attribute-sets="a"/>
         <xsl:template match="/"><x xsl:use-attribute-sets="a"/></xsl:template>"#).unwrap_err();
     assert!(error.message.contains("uses itself"), "{error}");
@@ -207,6 +219,7 @@ fn endless_recursion_in_attribute_sets_and_variables_is_told() {
 
 #[test]
 fn endless_dynamic_evaluation() {
+    let _alone = alone();
     let limits = Limits { depth_max: 1_000_000, ..limits() };
     hits(
         run_with(
@@ -221,6 +234,7 @@ fn endless_dynamic_evaluation() {
 
 #[test]
 fn exponential_recursion() {
+    let _alone = alone();
     hits(
         run(r#"<xsl:template match="/" name="t"><xsl:param name="n" select="60"/>
             <xsl:if test="$n &gt; 0">
@@ -233,6 +247,7 @@ fn exponential_recursion() {
 
 #[test]
 fn growing_strings() {
+    let _alone = alone();
     hits(
         run(r#"<xsl:template match="/" name="t"><xsl:param name="s" select="'xxxxxxxxxxxxxxxx'"/>
             <xsl:call-template name="t"><xsl:with-param name="s" select="concat($s, $s)"/></xsl:call-template>
@@ -250,6 +265,7 @@ fn growing_strings() {
 
 #[test]
 fn many_large_variables_at_a_time() {
+    let _alone = alone();
     hits(
         run(r#"<xsl:variable name="big" select="str:padding(1000000, 'x')"/>
             <xsl:template match="/" name="t"><xsl:param name="n" select="0"/>
@@ -262,6 +278,7 @@ fn many_large_variables_at_a_time() {
 
 #[test]
 fn huge_output() {
+    let _alone = alone();
     hits(
         run(r#"<xsl:variable name="big" select="str:padding(100000, 'x')"/>
             <xsl:template match="/" name="t"><xsl:value-of select="$big"/><xsl:call-template name="t"/></xsl:template>"#),
@@ -278,6 +295,7 @@ fn huge_output() {
 
 #[test]
 fn huge_fragments_and_messages() {
+    let _alone = alone();
     hits(
         run(
             r#"<xsl:template match="/"><xsl:variable name="v"><xsl:call-template name="t"/></xsl:variable></xsl:template>
@@ -294,6 +312,7 @@ fn huge_fragments_and_messages() {
 
 #[test]
 fn a_fragment_that_doubles_itself() {
+    let _alone = alone();
     hits(
         run(r#"<xsl:template match="/" name="t"><xsl:param name="tree"><a/></xsl:param>
             <xsl:variable name="twice"><xsl:copy-of select="$tree"/><xsl:copy-of select="$tree"/></xsl:variable>
@@ -305,6 +324,7 @@ fn a_fragment_that_doubles_itself() {
 
 #[test]
 fn billion_laughs() {
+    let _alone = alone();
     let mut dtd = String::from("<!DOCTYPE d [<!ENTITY e0 'ha'>");
     for level in 1..40 {
         let inner = format!("&e{};", level - 1).repeat(10);
@@ -318,6 +338,7 @@ fn billion_laughs() {
 
 #[test]
 fn entities_that_contain_themselves() {
+    let _alone = alone();
     for text in [
         "<!DOCTYPE d [<!ENTITY a '&b;'><!ENTITY b '&a;'>]><d>&a;</d>",
         "<!DOCTYPE d [<!ENTITY a '&b;'><!ENTITY b '&a;'>]><d x='&a;'/>",
@@ -330,6 +351,7 @@ fn entities_that_contain_themselves() {
 
 #[test]
 fn external_entities_are_never_read() {
+    let _alone = alone();
     let text = "<!DOCTYPE d SYSTEM 'file:///etc/hostname' [<!ENTITY x SYSTEM 'file:///etc/passwd'>
         <!ENTITY % p SYSTEM 'https://example.org/evil.dtd'>%p;]><d>[&x;&undeclared;]</d>";
     let output = run_with(
@@ -342,6 +364,7 @@ fn external_entities_are_never_read() {
 
 #[test]
 fn nothing_is_loaded_but_through_the_loader() {
+    let _alone = alone();
     let witness = Witness::default();
     let source = format!(
         r#"{HEAD}<xsl:template match="/"><xsl:copy-of select="document('file:///etc/passwd')"/>
@@ -357,6 +380,7 @@ fn nothing_is_loaded_but_through_the_loader() {
 
 #[test]
 fn nothing_is_written_by_any_element() {
+    let _alone = alone();
     for element in [
         r#"<exsl:document href="/tmp/owned">x</exsl:document>"#,
         r#"<my:write xmlns:my="http://xml.apache.org/xalan/redirect" xsl:extension-element-prefixes="my" file="/tmp/owned">x</my:write>"#,
@@ -375,6 +399,7 @@ fn nothing_is_written_by_any_element() {
 
 #[test]
 fn imports_that_never_end() {
+    let _alone = alone();
     struct Mirror;
     impl Loader for Mirror {
         fn load(&self, uri: &str, _purpose: Purpose) -> Result<Loaded, String> {
@@ -398,6 +423,7 @@ fn imports_that_never_end() {
 
 #[test]
 fn documents_that_never_end() {
+    let _alone = alone();
     struct Endless;
     impl Loader for Endless {
         fn load(&self, uri: &str, _purpose: Purpose) -> Result<Loaded, String> {
@@ -416,6 +442,7 @@ fn documents_that_never_end() {
 
 #[test]
 fn a_huge_key() {
+    let _alone = alone();
     let document = format!("<d>{}</d>", "<i/>".repeat(2000));
     hits(
         run_with(
@@ -433,6 +460,7 @@ fn a_huge_key() {
 
 #[test]
 fn a_deep_tree() {
+    let _alone = alone();
     let deep = format!("{}{}", "<a>".repeat(200_000), "</a>".repeat(200_000));
     // Built-in templates go down one by one.
     hits(run_with("", deep.as_bytes(), &limits()), &[Limit::Depth]);
@@ -448,6 +476,7 @@ fn a_deep_tree() {
 
 #[test]
 fn an_element_with_200_000_attributes() {
+    let _alone = alone();
     let attributes: String = (0..200_000).map(|number| format!(" a{number}='{number}'")).collect();
     let document = format!("<d{attributes}/>");
     let output = run_with(
@@ -477,6 +506,7 @@ fn an_element_with_200_000_attributes() {
 
 #[test]
 fn an_element_with_100_000_namespaces() {
+    let _alone = alone();
     let declarations: String = (0..100_000).map(|number| format!(" xmlns:p{number}='u{number}'")).collect();
     let error = parse(format!("<d{declarations}/>").as_bytes(), "in.xml", &limits()).unwrap_err();
     assert_eq!(error.kind, ErrorKind::Limit(Limit::Nodes), "{error}");
@@ -496,6 +526,7 @@ fn an_element_with_100_000_namespaces() {
 
 #[test]
 fn quadratic_and_cubic_predicates() {
+    let _alone = alone();
     let document = format!("<d>{}</d>", "<i><j/></i>".repeat(20_000));
     for select in [
         "//i[count(preceding::i) = count(following::i)]",
@@ -518,6 +549,7 @@ fn quadratic_and_cubic_predicates() {
 
 #[test]
 fn deep_expressions() {
+    let _alone = alone();
     for expression in [
         format!("{}1{}", "(".repeat(100_000), ")".repeat(100_000)),
         format!("{}1{}", "a[".repeat(100_000), "]".repeat(100_000)),
@@ -547,12 +579,14 @@ fn deep_expressions() {
 
 #[test]
 fn deep_stylesheets() {
+    let _alone = alone();
     let deep = format!("{}{}", "<x>".repeat(100_000), "</x>".repeat(100_000));
     hits(run(&format!(r#"<xsl:template match="/">{deep}</xsl:template>"#)), &[Limit::Depth]);
 }
 
 #[test]
 fn regular_expressions_that_explode() {
+    let _alone = alone();
     for pattern in ["(a+)+$", "(a|a)*b", "(.*)(.*)(.*)(.*)(.*)x", "^(([a-z])+.)+[A-Z]([a-z])+$"] {
         let output = run(&format!(
             r#"<xsl:output method="text"/><xsl:template match="/"><xsl:value-of select="regexp:test(str:padding(100000, 'a'), '{pattern}')"/></xsl:template>"#
@@ -571,6 +605,7 @@ fn regular_expressions_that_explode() {
 
 #[test]
 fn pictures_numbers_and_formats_of_any_size() {
+    let _alone = alone();
     let output = run(r##"<xsl:output method="text"/><xsl:template match="/">
         <xsl:value-of select="string-length(format-number(1e300, '#'))"/></xsl:template>"##);
     assert!(output.is_err(), "1e300 is no number in XPath");
@@ -599,6 +634,7 @@ fn pictures_numbers_and_formats_of_any_size() {
 
 #[test]
 fn sorting_many_nodes_by_many_keys() {
+    let _alone = alone();
     let items: String = (0..100_000).map(|number| format!("<i>{}</i>", number * 7919 % 100_003)).collect();
     let document = format!("<d>{items}</d>");
     let sorts = r#"<xsl:sort select="." data-type="number"/><xsl:sort select="count(preceding::i)"/>"#;
@@ -624,6 +660,7 @@ fn sorting_many_nodes_by_many_keys() {
 
 #[test]
 fn more_nodes_than_allowed() {
+    let _alone = alone();
     let document = "<d>".to_owned() + &"<a/>".repeat(1_100_000) + "</d>";
     let error = parse(document.as_bytes(), "in.xml", &limits()).unwrap_err();
     assert_eq!(error.kind, ErrorKind::Limit(Limit::Nodes));
@@ -633,6 +670,7 @@ fn more_nodes_than_allowed() {
 
 #[test]
 fn node_sets_made_in_a_loop() {
+    let _alone = alone();
     hits(
         run(r#"<xsl:template match="/" name="t"><xsl:param name="n" select="0"/>
             <xsl:variable name="v"><a><xsl:value-of select="$n"/></a></xsl:variable>
@@ -644,6 +682,7 @@ fn node_sets_made_in_a_loop() {
 
 #[test]
 fn templates_that_are_all_alike() {
+    let _alone = alone();
     let templates: String = (0..2000)
         .map(|number| format!(r#"<xsl:template match="*[@a{number}]" priority="9">x</xsl:template>"#))
         .collect();
@@ -653,6 +692,7 @@ fn templates_that_are_all_alike() {
 
 #[test]
 fn broken_bytes_of_every_sort() {
+    let _alone = alone();
     for bytes in [
         &b""[..],
         b"\xff\xfe",

@@ -195,11 +195,14 @@ fn run_stylesheet(
     };
     let current = step.source.current();
     let parameters = parameters(step, page);
-    let output = current
-        .stylesheet
-        .transform(&document, &parameters, &*current.documents, &stylesheet::limits(sink))
-        .map_err(|error| failed(error.to_string()))?;
-    for message in &output.messages {
+    let loader = stylesheet::Noted::new(&*current.documents);
+    let ran = current.stylesheet.transform(&document, &parameters, &loader, &stylesheet::limits(sink));
+    loader.tell(&format!("rule `{}`: the stylesheet {}", rule.name, step.name), sink);
+    let output = ran.map_err(|error| failed(error.to_string()))?;
+    // What it could not read was told already, and better.
+    for message in
+        output.messages.iter().filter(|message| !message.text.starts_with("document() cannot load"))
+    {
         let text = format!("rule `{}`: the stylesheet says: {}", rule.name, message.text);
         sink.diagnose(Diagnostic::note("xslt-message", text));
     }
