@@ -62,6 +62,9 @@ fn the_life_of_a_url_is_told() {
     assert_eq!(good["life"]["queue"]["host"], "a.example");
     assert!(good["extracted"]["quads"]["http://a.example/good"].as_u64().unwrap() > 0);
     assert_eq!(good["extracted"]["metadata"]["outcome"], "indexed");
+    // The site has no robots.txt; of others nobody asked.
+    assert_eq!(good["robots"]["allowed"], true, "{good}");
+    assert!(why(data.path(), "http://nobody.example/")["robots"].is_null());
     let gone = why(data.path(), "http://a.example/gone");
     assert_eq!(gone["life"]["stage"]["name"], "no-page");
     assert_eq!(gone["life"]["fetches"][0]["status"], 404);

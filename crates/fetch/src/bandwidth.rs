@@ -1,4 +1,5 @@
-//! How fast bytes may come: one bucket for the whole crawl, one for each host.
+//! How fast bytes may come: one bucket for the whole crawl, one for each host. The crawl's rate can be changed at any time, and
+//! transfers under way heed it.
 //!
 //! In: bytes that have arrived. Out: how long to wait before more are read, so that on the average no more than the
 //! set rate crosses the wire. A reader that waits lets the sender's window fill up, which is what slows it down. Start at
@@ -19,7 +20,7 @@ const HOSTS_MAX: usize = 4096;
 /// The caps of one crawl.
 #[derive(Debug)]
 pub(crate) struct Bandwidth {
-    crawl: Option<Arc<Bucket>>,
+    crawl: Arc<Bucket>,
     host_rate: Option<u64>,
     hosts: Mutex<HashMap<String, Weak<Bucket>>>,
 }
@@ -27,8 +28,12 @@ pub(crate) struct Bandwidth {
 impl Bandwidth {
     /// Caps in bytes per second; nothing means none.
     pub fn new(crawl_rate: Option<u64>, host_rate: Option<u64>) -> Self {
-        let crawl = crawl_rate.map(|rate| Arc::new(Bucket::new(rate)));
-        Self { crawl, host_rate, hosts: Mutex::default() }
+        Self { crawl: Arc::new(Bucket::new(crawl_rate)), host_rate, hosts: Mutex::default() }
+    }
+
+    /// Puts another cap on the whole crawl, or takes it away.
+    pub fn set_crawl_rate(&self, rate: Option<u64>) {
+        self.crawl.set_rate(rate);
     }
 
     /// The buckets that bytes from the host go through.
@@ -39,12 +44,12 @@ impl Bandwidth {
                 hosts.retain(|_, bucket| bucket.strong_count() > 0);
             }
             hosts.get(host).and_then(Weak::upgrade).unwrap_or_else(|| {
-                let bucket = Arc::new(Bucket::new(rate));
+                let bucket = Arc::new(Bucket::new(Some(rate)));
                 hosts.insert(host.to_owned(), Arc::downgrade(&bucket));
                 bucket
             })
         });
-        Lanes([self.crawl.clone(), of_host])
+        Lanes([Some(self.crawl.clone()), of_host])
     }
 }
 
@@ -62,32 +67,47 @@ impl Lanes {
 
 /// A token bucket that may go into debt: a frame is as long as it is, and whoever took it waits.
 #[derive(Debug)]
-struct Bucket {
-    rate: f64,
-    state: Mutex<Level>,
-}
+struct Bucket(Mutex<Level>);
 
 #[derive(Debug)]
 struct Level {
+    /// Bytes per second; nothing when there is no cap.
+    rate: Option<f64>,
     tokens: f64,
     at: Instant,
 }
 
+impl Level {
+    fn new(rate: Option<u64>) -> Self {
+        let rate = rate.map(|rate| (rate as f64).max(1.0));
+        Self { rate, tokens: rate.unwrap_or_default() * BURST, at: Instant::now() }
+    }
+}
+
 impl Bucket {
-    fn new(rate: u64) -> Self {
-        let rate = (rate as f64).max(1.0);
-        Self { rate, state: Mutex::new(Level { tokens: rate * BURST, at: Instant::now() }) }
+    fn new(rate: Option<u64>) -> Self {
+        Self(Mutex::new(Level::new(rate)))
+    }
+
+    /// Debts are forgiven with the rate they were made at.
+    fn set_rate(&self, rate: Option<u64>) {
+        let mut level = self.0.lock();
+        let new = Level::new(rate);
+        if level.rate != new.rate {
+            *level = new;
+        }
     }
 
     fn book(&self, bytes: u64, now: Instant) -> Duration {
-        let mut level = self.state.lock();
-        let earned = now.saturating_duration_since(level.at).as_secs_f64() * self.rate;
-        level.tokens = (level.tokens + earned).min(self.rate * BURST) - bytes as f64;
+        let level = &mut *self.0.lock();
+        let Some(rate) = level.rate else { return Duration::ZERO };
+        let earned = now.saturating_duration_since(level.at).as_secs_f64() * rate;
+        level.tokens = (level.tokens + earned).min(rate * BURST) - bytes as f64;
         level.at = level.at.max(now);
         if level.tokens >= 0.0 {
             return Duration::ZERO;
         }
-        Duration::try_from_secs_f64(-level.tokens / self.rate).unwrap_or(Duration::MAX)
+        Duration::try_from_secs_f64(-level.tokens / rate).unwrap_or(Duration::MAX)
     }
 }
 
@@ -97,7 +117,7 @@ mod tests {
 
     #[test]
     fn the_average_is_the_rate() {
-        let bucket = Bucket::new(1000);
+        let bucket = Bucket::new(Some(1000));
         let start = Instant::now();
         // A burst is free, then every byte has its price.
         assert_eq!(bucket.book(250, start), Duration::ZERO);
@@ -108,6 +128,20 @@ mod tests {
         assert!(bucket.book(0, later) < Duration::from_millis(10));
         // Idle time is not saved up.
         assert!(bucket.book(1250, later + Duration::from_secs(100)) > Duration::from_millis(990));
+    }
+
+    #[test]
+    fn the_rate_of_the_crawl_changes_under_way() {
+        let bandwidth = Bandwidth::new(None, None);
+        let lanes = bandwidth.lanes("a");
+        assert_eq!(lanes.book(1 << 40), Duration::ZERO);
+        bandwidth.set_crawl_rate(Some(100));
+        assert!(lanes.book(1000) > Duration::from_secs(5));
+        // Setting what is set changes nothing, debts neither.
+        bandwidth.set_crawl_rate(Some(100));
+        assert!(lanes.book(0) > Duration::from_secs(5));
+        bandwidth.set_crawl_rate(None);
+        assert_eq!(lanes.book(1 << 40), Duration::ZERO);
     }
 
     #[test]

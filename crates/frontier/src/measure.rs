@@ -18,7 +18,7 @@ use std::sync::mpsc::sync_channel;
 use std::time::{Duration, Instant};
 
 pub use books::Part;
-use books::{Watch, directory_bytes, process_cpu, resident, written_bytes};
+use books::{Watch, directory_bytes, process_cpu, resident, written_bytes, yardstick};
 pub use report::Report;
 use web::{Batch, Dice, Maker, Web};
 use webloom_model::{
@@ -75,6 +75,8 @@ pub struct Tenth {
     pub checks: Part,
     /// Scores changed for queued URLs.
     pub scores: Part,
+    /// Reads all over a table in memory, always the same: how fast the machine itself was.
+    pub yardstick: Part,
     /// The whole tenth by the wall.
     pub wall: Duration,
     /// Processor time of the process in it, threads in the background included, made-up links not.
@@ -214,12 +216,15 @@ impl<'a> Run<'a> {
         tenth.disk = directory_bytes(&self.options.data);
         tenth.written = written_bytes();
         (tenth.runs, _) = self.frontier.url_store_size();
+        tenth.yardstick = yardstick();
         Ok(())
     }
 
     /// Times pages without links, from their lease to their end.
     fn settle_pages(&mut self, part: &mut Part) -> Result<(), FrontierError> {
-        while part.count < self.options.pages {
+        // A small frontier must not run dry.
+        let pages = self.options.pages.min(self.options.urls / TENTHS / 10);
+        while part.count < pages {
             let mut leasing = Part::default();
             let leases = self.lease(PAGES, &mut leasing)?;
             let end = |lease: &webloom_model::Lease| Settlement {

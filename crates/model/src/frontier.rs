@@ -85,6 +85,11 @@ pub trait Frontier: Send + Sync {
         Err(FrontierError::Unsupported("inspect"))
     }
 
+    /// What is kept of the robots.txt of an origin, as whoever fetched it wrote it down.
+    fn kept_robots(&self, _origin: &str) -> Result<Option<Vec<u8>>, FrontierError> {
+        Ok(None)
+    }
+
     /// The queues of hosts, for looking at.
     fn queues(&self, _query: &QueueQuery) -> Result<Vec<QueueView>, FrontierError> {
         Err(FrontierError::Unsupported("queues"))

@@ -128,6 +128,7 @@ impl Crawl {
             reap(&mut tasks)?;
             if Instant::now() >= orders_at {
                 tokio::task::block_in_place(|| self.spool.serve(&*self.frontier))?;
+                self.fetcher.set_bandwidth(self.spec().fetch.bandwidth);
                 orders_at = Instant::now() + LOOK_AGAIN;
             }
             // Subscribed before the orders are looked at, so that none is missed in between.

@@ -14,6 +14,8 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use tracing::{info, warn};
+use webloom_fetch::robots::RobotsClass;
+use webloom_fetch::{RobotsRecord, RobotsRules};
 use webloom_model::{Ban, Frontier, FrontierError, Injection, InjectionReport, PageUrl};
 
 /// Longest list that is taken at once; a longer one is to be cut up by whoever writes it.
@@ -42,6 +44,13 @@ pub enum Order {
     },
     /// Tell the life of this URL.
     Why(PageUrl),
+    /// Tell what the robots.txt that was read says of this URL.
+    Robots {
+        /// The URL.
+        url: PageUrl,
+        /// The name the crawler answers to there.
+        agent: String,
+    },
 }
 
 impl Order {
@@ -63,9 +72,32 @@ impl Order {
                 let life = frontier.inspect(url)?;
                 return serde_json::to_value(life).map_err(|error| FrontierError::Store(error.to_string()));
             }
+            Self::Robots { url, agent } => {
+                let kept = frontier.kept_robots(&url.origin())?;
+                let record = kept.and_then(|bytes| RobotsRecord::from_bytes(&bytes));
+                return Ok(record.map_or_else(Default::default, |record| verdict(&record, url, agent)));
+            }
         };
         Ok(as_json(&report))
     }
+}
+
+/// What a robots.txt says of a URL, and by which line.
+fn verdict(record: &RobotsRecord, url: &PageUrl, agent: &str) -> serde_json::Value {
+    let (allowed, line) = match record.class {
+        RobotsClass::Found => {
+            let decision = RobotsRules::parse(&record.body, agent).decide(url.as_str());
+            (decision.allowed, decision.line)
+        }
+        RobotsClass::Missing => (true, None),
+        RobotsClass::Unreachable => (false, None),
+    };
+    serde_json::json!({
+        "allowed": allowed,
+        "line": line,
+        "fetched_at": record.fetched_at.to_string(),
+        "summary": record.summary(),
+    })
 }
 
 fn as_json(report: &InjectionReport) -> serde_json::Value {
@@ -249,6 +281,31 @@ mod tests {
         assert_eq!(answer(&why)["stage"]["name"], "queued");
         assert!(answer(&unknown).is_null());
         assert_eq!(spool.serve(&frontier).unwrap(), 0, "all were removed");
+    }
+
+    #[test]
+    fn a_robots_file_has_its_verdict() {
+        let record = |class, body: &'static str| RobotsRecord {
+            class,
+            status: 200,
+            fetched_at: jiff::Timestamp::UNIX_EPOCH,
+            reason: "no connection".to_owned(),
+            body: body.into(),
+        };
+        let text = "User-agent: *\nDisallow: /private\n";
+        for (class, path, allowed, line) in [
+            (RobotsClass::Found, "private/a", false, Some(2)),
+            (RobotsClass::Found, "public", true, None),
+            (RobotsClass::Missing, "private/a", true, None),
+            (RobotsClass::Unreachable, "public", false, None),
+        ] {
+            let told = verdict(&record(class, text), &url(&format!("http://a.example/{path}")), "webloom");
+            assert_eq!(told["allowed"], allowed, "{told}");
+            assert_eq!(told["line"].as_u64(), line, "{told}");
+        }
+        let frontier = MemoryFrontier::new(FrontierConfig::default(), Arc::new(SystemClock));
+        let order = Order::Robots { url: url("http://a.example/"), agent: "webloom".to_owned() };
+        assert!(order.carry_out(&frontier).unwrap().is_null(), "nobody asked for it yet");
     }
 
     #[test]

@@ -84,6 +84,11 @@ fn a_crawl_is_made_paused_re_ruled_resumed_and_finishes() {
         server.control("PUT", "/api/crawls/demo/limits", Some(&json!({"delay_ms": 20, "max_pages": 500})));
     assert_eq!((&limits.value()["delay_ms"], &limits.value()["max_pages"]), (&20.into(), &500.into()));
     assert_eq!(server.json("/api/crawls/demo/limits"), limits.value());
+    for bandwidth in [json!(5_000_000), json!(null)] {
+        let sent = json!({ "bandwidth_bytes_per_second": bandwidth });
+        let limits = server.control("PUT", "/api/crawls/demo/limits", Some(&sent));
+        assert_eq!(limits.value()["bandwidth_bytes_per_second"], bandwidth);
+    }
 
     assert_eq!(server.control("POST", "/api/crawls/demo/resume", None).status, 202);
     until(PATIENCE, "the end", || (state(&server, "demo") == "finished").then_some(()));

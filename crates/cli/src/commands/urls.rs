@@ -199,7 +199,7 @@ pub fn carry_out(data: &DataDir, orders: &[Order]) -> anyhow::Result<Vec<serde_j
                     .with_context(|| format!("cannot leave an order in `{}`", data.spool().display()))?;
                 match spool.answer(&name)? {
                     Some(answer) => answers.push(answer),
-                    None if matches!(order, Order::Why(_)) => {
+                    None if matches!(order, Order::Why(_) | Order::Robots { .. }) => {
                         spool.withdraw(&name);
                         anyhow::bail!("`{}` is in use, but nobody answers there", data.path().display());
                     }

@@ -5,6 +5,7 @@ use std::io::Write;
 use clap::Args;
 use oxrdf::{GraphNameRef, Term};
 use serde_json::{Value, json};
+use webloom_fetch::FetchConfig;
 use webloom_index::{GraphPattern, Snapshot};
 use webloom_model::{PageUrl, vocab};
 use webloom_pipeline::{CrawlSpec, DataDir, Order};
@@ -41,17 +42,23 @@ impl Why {
                 data.path().display()
             )));
         }
-        let life = if data.frontier().is_dir() {
-            carry_out(&data, &[Order::Why(url.clone())])?.pop().unwrap_or(Value::Null)
+        let spec = spec_of(&data);
+        let (life, robots) = if data.frontier().is_dir() {
+            let agent =
+                spec.as_ref().map_or_else(FetchConfig::default, |spec| spec.fetch.clone()).robots_agent;
+            let orders = [Order::Why(url.clone()), Order::Robots { url: url.clone(), agent }];
+            let mut answers = carry_out(&data, &orders)?.into_iter();
+            (answers.next().unwrap_or_default(), answers.next().unwrap_or_default())
         } else {
-            Value::Null
+            (Value::Null, Value::Null)
         };
         let extracted = if data.has_index() { extracted(&self.data.snapshot()?, &url)? } else { Value::Null };
         let told = json!({
             "url": url.as_str(),
             "asked_for": self.url,
             "known": !life.is_null(),
-            "refusal": refusal(&data, &url),
+            "refusal": spec.and_then(|spec| refusal(&spec, &url)),
+            "robots": robots,
             "life": life,
             "extracted": extracted,
         });
@@ -65,10 +72,14 @@ impl Why {
     }
 }
 
-/// Which rule of the specification keeps links from leading here, by its name; nothing when none does.
-fn refusal(data: &DataDir, url: &PageUrl) -> Option<String> {
+/// The specification the crawl was started with.
+fn spec_of(data: &DataDir) -> Option<CrawlSpec> {
     let text = std::fs::read_to_string(data.spec()).ok()?;
-    let spec = CrawlSpec::from_toml(&text).ok()?;
+    CrawlSpec::from_toml(&text).ok()
+}
+
+/// Which rule of the specification keeps links from leading here, by its name; nothing when none does.
+fn refusal(spec: &CrawlSpec, url: &PageUrl) -> Option<String> {
     if spec.seeds.contains(url) {
         return None;
     }
@@ -190,6 +201,7 @@ fn for_people(told: &Value) -> String {
         Some(rule) => say("scope", format!("links here are not followed: {rule}")),
         None => say("scope", "links here are followed".to_owned()),
     }
+    say("robots.txt", robots_line(&told["robots"]));
     let extracted = &told["extracted"];
     if extracted.is_null() {
         say("index", "nothing is stored of it".to_owned());
@@ -230,6 +242,16 @@ fn links(depth: &Value) -> String {
         Some(1) => "one link".to_owned(),
         depth => format!("{} links", depth.unwrap_or(0)),
     }
+}
+
+fn robots_line(robots: &Value) -> String {
+    if robots.is_null() {
+        return "not asked for yet".to_owned();
+    }
+    let verdict = if robots["allowed"] == true { "allows it" } else { "forbids it" };
+    let line = robots["line"].as_u64().map(|line| format!(" by line {line}")).unwrap_or_default();
+    let said = |name: &str| one_line(robots[name].as_str().unwrap_or_default());
+    format!("{verdict}{line}: {}, as of {}", said("summary"), said("fetched_at"))
 }
 
 fn fetch_line(fetch: &Value) -> String {

@@ -150,6 +150,11 @@ impl Fetcher {
         })
     }
 
+    /// Puts another cap on the bytes per second of the whole crawl, or takes it away. It holds at once.
+    pub fn set_bandwidth(&self, bytes_per_second: Option<u64>) {
+        self.bandwidth.set_crawl_rate(bytes_per_second);
+    }
+
     /// Fetches what a lease asks for, or the robots.txt that must come first.
     ///
     /// Never panics and always returns within the sum of the configured time limits. Dropping the future abandons the

@@ -706,6 +706,10 @@ impl Frontier for FjallFrontier {
         self.life_of(url)
     }
 
+    fn kept_robots(&self, origin: &str) -> Result<Option<Vec<u8>>, FrontierError> {
+        self.get_blob(Blob::Robots, origin)
+    }
+
     fn queues(&self, query: &QueueQuery) -> Result<Vec<QueueView>, FrontierError> {
         self.look_at_queues(query)
     }

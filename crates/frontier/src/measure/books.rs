@@ -49,6 +49,24 @@ impl Watch {
     }
 }
 
+/// Does the same each time: reads all over a table of 64 MiB, each from the place the last one told. Its rate tells how fast the machine
+/// itself is just now, with all that others do on it.
+pub(super) fn yardstick() -> Part {
+    const WORDS: usize = 1 << 24;
+    const READS: u64 = 1 << 20;
+    let table: Vec<u32> =
+        (0..WORDS as u32).map(|word| word.wrapping_mul(0x9e37_79b1).rotate_left(13)).collect();
+    let mut part = Part::default();
+    let watch = Watch::start();
+    let mut at = 1_u32;
+    for read in 0..READS as u32 {
+        at = table[at as usize % WORDS] ^ read;
+    }
+    std::hint::black_box(at);
+    part.add(READS, &watch);
+    part
+}
+
 /// How long this thread was on a core.
 pub(super) fn thread_cpu() -> Duration {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();

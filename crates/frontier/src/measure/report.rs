@@ -29,6 +29,8 @@ struct Ratios {
     leases: f64,
     pages: f64,
     scores: f64,
+    /// The machine itself.
+    yardstick: f64,
 }
 
 #[derive(Debug, Clone, Serialize)]
@@ -40,6 +42,7 @@ struct TenthReport {
     leases: PartReport,
     pages: PartReport,
     scores: PartReport,
+    yardstick: PartReport,
     seconds: f64,
     cpu_seconds: f64,
     resident_bytes: u64,
@@ -81,9 +84,10 @@ impl Report {
     /// How the last tenth compares with the first, in words.
     pub fn ratios(&self) -> String {
         let words = |ratios: &Ratios| {
-            let Ratios { checks, links, fill, leases, pages, scores } = ratios;
+            let Ratios { checks, links, fill, leases, pages, scores, yardstick } = ratios;
             format!(
-                "checks {checks:.2}, links {links:.2}, filling {fill:.2}, leases {leases:.2}, pages {pages:.2}, scores {scores:.2}"
+                "checks {checks:.2}, links {links:.2}, filling {fill:.2}, leases {leases:.2}, pages {pages:.2}, scores {scores:.2}, \
+                 the machine itself {yardstick:.2}"
             )
         };
         format!(
@@ -105,6 +109,7 @@ impl Ratios {
             leases: ratio(|tenth| &tenth.leases),
             pages: ratio(|tenth| &tenth.pages),
             scores: ratio(|tenth| &tenth.scores),
+            yardstick: ratio(|tenth| &tenth.yardstick),
         }
     }
 }
@@ -120,6 +125,7 @@ impl TenthReport {
             leases: PartReport::new(&tenth.leases),
             pages: PartReport::new(&tenth.pages),
             scores: PartReport::new(&tenth.scores),
+            yardstick: PartReport::new(&tenth.yardstick),
             seconds: tenth.wall.as_secs_f64(),
             cpu_seconds: tenth.cpu.as_secs_f64(),
             resident_bytes: tenth.resident,

@@ -241,10 +241,7 @@ fn make_filter(shared: &Shared, bytes: usize, tables: &[Arc<Table>], runs: &[Arc
         table.keys.keys().for_each(|key| filter.insert(*key));
     }
     for run in runs {
-        let mut records = run.records()?;
-        while let Some((key, _)) = records.next()? {
-            filter.insert(key);
-        }
+        run.each_key(|key| filter.insert(key))?;
         if shared.state.lock().stop {
             return Ok(());
         }

@@ -45,13 +45,25 @@ const RECENT: usize = 1 << 18;
 /// A table of keys in memory: the last part of the log.
 pub(crate) struct Table {
     keys: HashMap<UrlKey, u64, BuildAlready>,
+    /// Most keys that are asked for are not here, and a look at this is quicker than one at the table, which is too large for the
+    /// processor's caches.
+    filter: Filter,
     from: u64,
     to: u64,
 }
 
 impl Table {
-    fn new(from: u64) -> Self {
-        Self { keys: HashMap::default(), from, to: from }
+    fn new(from: u64, keys_max: usize) -> Self {
+        Self { keys: HashMap::default(), filter: Filter::for_run(keys_max as u64), from, to: from }
+    }
+
+    fn get(&self, key: UrlKey) -> Option<u64> {
+        if self.filter.may_contain(key) { self.keys.get(&key).copied() } else { None }
+    }
+
+    fn insert(&mut self, key: UrlKey, position: u64) {
+        self.filter.insert(key);
+        self.keys.insert(key, position);
     }
 }
 
@@ -80,7 +92,7 @@ impl SeenStore {
         let background = Background::start(&shared)?;
         let mut store = Self {
             limits,
-            table: Table::new(covered),
+            table: Table::new(covered, limits.table_keys),
             shared,
             filter: Some(Filter::with_bytes(FILTER_BYTES_FIRST.min(limits.filter_bytes_max))),
             filter_news: None,
@@ -111,20 +123,21 @@ impl SeenStore {
         self.take_filter();
         let mut found = vec![NOWHERE; keys.len()];
         let mut open = self.maybe_known(keys);
-        let (frozen, mut runs) = self.shared.look()?;
+        let (frozen, runs) = self.shared.look()?;
         open.retain(|&(key, number)| {
             let answer = self.in_memory(key, &frozen, positions);
             found[number as usize] = answer.unwrap_or(NOWHERE);
             answer.is_none()
         });
-        // Neighbours in a run are neighbours on disk. Most keys are in the largest run.
+        // Neighbours in a run are neighbours on disk. The newer runs know by their filters what they do not have; the rest is asked of the
+        // oldest, which has most.
         open.sort_unstable_by_key(|(key, _)| *key);
-        runs.sort_by_key(|run| std::cmp::Reverse(run.count));
         let mut block = [0; BLOCK_BYTES];
-        for run in &runs {
-            let mut missing = Vec::new();
+        for run in runs.iter().rev() {
+            let mut missing = Vec::with_capacity(open.len());
             for &(key, number) in &open {
-                match run.find(key, &mut block)? {
+                let found_at = if run.may_contain(key) { run.find(key, &mut block)? } else { None };
+                match found_at {
                     Some(at) => {
                         let position = if positions { run.position(at)? } else { SOMEWHERE };
                         found[number as usize] = position;
@@ -153,14 +166,14 @@ impl SeenStore {
         if recent == key && position != NOWHERE && !(positions && position == SOMEWHERE) {
             return Some(position);
         }
-        let tables = std::iter::once(&self.table).chain(frozen.iter().map(|table| &**table));
-        tables.map(|table| &table.keys).find_map(|keys| keys.get(&key).copied())
+        let mut tables = std::iter::once(&self.table).chain(frozen.iter().map(|table| &**table));
+        tables.find_map(|table| table.get(key))
     }
 
     /// Adds keys that are not there yet. `to` is the end of the log behind them.
     pub fn insert(&mut self, keys: &[(UrlKey, u64)], to: u64) -> io::Result<()> {
         for &(key, position) in keys {
-            self.table.keys.insert(key, position);
+            self.table.insert(key, position);
             if let Some(filter) = &mut self.filter {
                 filter.insert(key);
             }
@@ -200,7 +213,7 @@ impl SeenStore {
         if self.table.keys.is_empty() {
             return Ok(());
         }
-        let mut table = Table::new(self.table.to);
+        let mut table = Table::new(self.table.to, self.limits.table_keys);
         // The next one will be as full, and should not grow its way there.
         table.keys.reserve(self.table.keys.len());
         self.shared.freeze(std::mem::replace(&mut self.table, table))

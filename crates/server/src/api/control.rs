@@ -193,12 +193,12 @@ fn limits_of(spec: &CrawlSpec) -> CrawlLimits {
         max_pages: spec.frontier.pages_max,
         max_depth: spec.frontier.depth_max.map(u64::from),
         max_pages_per_host: spec.frontier.pages_per_host_max,
-        bandwidth_bytes_per_second: None,
+        bandwidth_bytes_per_second: spec.fetch.bandwidth,
     }
 }
 
-/// `PUT /api/crawls/{id}/limits`: holds at once, and is kept for the next run. A field that is not sent stays as it is; one
-/// that is null is taken away.
+/// `PUT /api/crawls/{id}/limits`: holds at once (the bandwidth within half a second), and is kept for the next run. A field
+/// that is not sent stays as it is; one that is null is taken away.
 pub async fn put_limits(
     State(app): State<Shared>,
     Path(id): Path<String>,
@@ -207,10 +207,6 @@ pub async fn put_limits(
     let slot = app.registry.get(&id)?;
     let limits: CrawlLimits = serde_json::from_value(body.clone())
         .map_err(|error| ApiError::unprocessable(format!("the limits are not as expected: {error}")))?;
-    if limits.bandwidth_bytes_per_second.is_some() {
-        return Err(ApiError::unprocessable("the bandwidth cannot be changed while the crawl runs")
-            .hint("set it in the specification and start the crawl again"));
-    }
     blocking(move || {
         let live = slot.load()?;
         let sent = |name: &str| body.get(name).is_some();
@@ -226,6 +222,7 @@ pub async fn put_limits(
                 ("max_pages", "scope.max_pages", limits.max_pages),
                 ("max_depth", "scope.max_depth", limits.max_depth),
                 ("max_pages_per_host", "scope.max_pages_per_host", limits.max_pages_per_host),
+                ("bandwidth_bytes_per_second", "fetch.bandwidth", limits.bandwidth_bytes_per_second),
             ] {
                 match value {
                     Some(value) => raw.set(key, i64::try_from(value).unwrap_or(i64::MAX)),
