@@ -139,5 +139,5 @@ fn nobody_is_asked_unless_it_is_wanted() {
     let graph =
         transform(&detect(FetchedPage::local(url, Some("application/xml"), Bytes::from(page))), &config);
     assert!(!graph.quads.iter().any(|quad| quad.predicate.as_str() == "http://purl.org/dc/terms/title"));
-    assert!(graph.missing.is_empty());
+    assert!(graph.missing_documents.is_empty());
 }
