@@ -50,8 +50,8 @@ fn web(request: &Request) -> Answer {
         ),
         ("far.example", "/part.xsl") => Answer::new(
             "application/xslt+xml",
-            stylesheet(
-                r#"<xsl:template name="part"><rdf:RDF><rdf:Description rdf:about=""><t:named>by GRDDL</t:named></rdf:Description></rdf:RDF></xsl:template>"#,
+            format!(
+                r#"<xsl:stylesheet version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform" {RDF} xmlns:t="{TERMS}"><xsl:template name="part"><rdf:RDF><rdf:Description rdf:about=""><t:named>by GRDDL</t:named></rdf:Description></rdf:RDF></xsl:template></xsl:stylesheet>"#
             ),
         ),
         // The services. What they are sent, they must be told.

@@ -106,7 +106,7 @@ fn the_documents_of_profiles() {
 fn what_is_not_known_is_told_as_missing() {
     let page = r#"<d xmlns:g="http://www.w3.org/2003/g/data-view#" g:transformation="t.xsl"/>"#;
     let graph = read("application/xml", page, &[]);
-    assert_eq!(graph.missing, ["http://a.example/docs/t.xsl"]);
+    assert_eq!(graph.missing_documents, ["http://a.example/docs/t.xsl"]);
 }
 
 #[test]
@@ -139,5 +139,5 @@ fn nobody_is_asked_unless_it_is_wanted() {
     let graph =
         transform(&detect(FetchedPage::local(url, Some("application/xml"), Bytes::from(page))), &config);
     assert!(!graph.quads.iter().any(|quad| quad.predicate.as_str() == "http://purl.org/dc/terms/title"));
-    assert!(graph.missing.is_empty());
+    assert!(graph.missing_documents.is_empty());
 }
