@@ -110,7 +110,7 @@ impl CrawlCommand {
         let spec = self.specification(&data)?;
         if !self.from_warc.is_empty() {
             let reading = Reading { show: Show::of(self.quiet), json: self.json };
-            return reading.from_warc(&data, spec, &self.from_warc);
+            return reading.archives(&data, spec, &self.from_warc);
         }
         if spec.seeds.is_empty() && spec.sources.is_empty() {
             return Err(wrong_usage(

@@ -89,7 +89,7 @@ pub struct Reading {
 
 impl Reading {
     /// Reads the archives that are named into the directory.
-    pub fn from_warc(&self, data: &DataDir, spec: CrawlSpec, paths: &[PathBuf]) -> anyhow::Result<()> {
+    pub fn archives(&self, data: &DataDir, spec: CrawlSpec, paths: &[PathBuf]) -> anyhow::Result<()> {
         let listed = list(paths).map_err(|error| wrong_usage(error.to_string()))?;
         for note in &listed.notes {
             eprintln!("{note}");
