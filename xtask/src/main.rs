@@ -149,7 +149,16 @@ fn step(program: &str, arguments: &[&str], environment: &[(&str, String)]) -> an
     eprintln!("$ {program} {}", arguments.join(" "));
     let start = Instant::now();
     let program = if program == "cargo" { cargo() } else { program.into() };
-    let status = Command::new(&program)
+    let mut command = Command::new(&program);
+    // What cargo told us of ourselves is not meant for the cargo that we start: build scripts that look at it would run again, and
+    // much would be built again, each time somebody calls cargo directly.
+    for (name, _) in env::vars_os() {
+        let told = name.to_string_lossy().into_owned();
+        if told.starts_with("CARGO_PKG_") || told.starts_with("CARGO_MANIFEST_") {
+            command.env_remove(name);
+        }
+    }
+    let status = command
         .args(arguments)
         .envs(environment.iter().map(|(name, value)| (name, value)))
         .current_dir(root())

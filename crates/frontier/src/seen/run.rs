@@ -213,7 +213,7 @@ impl Run {
 
     /// All records in order.
     pub fn records(&self) -> io::Result<RunRecords> {
-        RunRecords::new(&self.path, self.count)
+        RunRecords::new(&self.file, &self.path, self.count)
     }
 
     /// Removes the file. What has it open reads on.
@@ -251,9 +251,9 @@ fn number32(bytes: &[u8]) -> u32 {
 pub(crate) struct RunRecords {
     path: PathBuf,
     count: u64,
-    keys: BufReader<File>,
-    positions: BufReader<File>,
-    sums: BufReader<File>,
+    keys: BufReader<Part>,
+    positions: BufReader<Part>,
+    sums: BufReader<Part>,
     key_block: Vec<u8>,
     position_block: Vec<u8>,
     /// The next block.
@@ -263,13 +263,26 @@ pub(crate) struct RunRecords {
     in_block: usize,
 }
 
+/// A file that is read on from somewhere, whoever else reads it.
+struct Part {
+    file: File,
+    at: u64,
+}
+
+impl Read for Part {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        let read = read_at(&self.file, bytes, self.at)?;
+        self.at += read as u64;
+        Ok(read)
+    }
+}
+
 impl RunRecords {
-    fn new(path: &Path, count: u64) -> io::Result<Self> {
+    /// Reads what is open already: while a filter is made from a run, another thread may have merged and removed it.
+    fn new(file: &File, path: &Path, count: u64) -> io::Result<Self> {
         let layout = Layout::of(count).ok_or(io::ErrorKind::InvalidData)?;
-        let part = |at: u64| -> io::Result<BufReader<File>> {
-            let mut file = File::open(path)?;
-            file.seek(SeekFrom::Start(at))?;
-            Ok(BufReader::with_capacity(STREAM_BYTES, file))
+        let part = |at: u64| -> io::Result<BufReader<Part>> {
+            Ok(BufReader::with_capacity(STREAM_BYTES, Part { file: file.try_clone()?, at }))
         };
         Ok(Self {
             path: path.to_owned(),
@@ -494,6 +507,20 @@ mod tests {
     fn read_all(run: &Run) -> Vec<(UrlKey, u64)> {
         let mut records = run.records().unwrap();
         std::iter::from_fn(|| records.next().unwrap()).collect()
+    }
+
+    /// One thread makes a filter from a run that another has just merged into a larger one.
+    #[test]
+    fn a_run_that_was_removed_is_read_on() {
+        let directory = tempfile::tempdir().unwrap();
+        let keys: Vec<(UrlKey, u64)> =
+            (0..500).map(|number| (UrlKey { high: number << 40, low: number }, number)).collect();
+        let run = write(directory.path(), &keys);
+        run.remove();
+        assert_eq!(read_all(&run), keys);
+        let mut told = 0;
+        run.each_key(|_| told += 1).unwrap();
+        assert_eq!(told, keys.len());
     }
 
     proptest! {
