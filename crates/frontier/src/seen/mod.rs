@@ -45,25 +45,13 @@ const RECENT: usize = 1 << 18;
 /// A table of keys in memory: the last part of the log.
 pub(crate) struct Table {
     keys: HashMap<UrlKey, u64, BuildAlready>,
-    /// Most keys that are asked for are not here, and a look at this is quicker than one at the table, which is too large for the
-    /// processor's caches.
-    filter: Filter,
     from: u64,
     to: u64,
 }
 
 impl Table {
-    fn new(from: u64, keys_max: usize) -> Self {
-        Self { keys: HashMap::default(), filter: Filter::for_run(keys_max as u64), from, to: from }
-    }
-
-    fn get(&self, key: UrlKey) -> Option<u64> {
-        if self.filter.may_contain(key) { self.keys.get(&key).copied() } else { None }
-    }
-
-    fn insert(&mut self, key: UrlKey, position: u64) {
-        self.filter.insert(key);
-        self.keys.insert(key, position);
+    fn new(from: u64) -> Self {
+        Self { keys: HashMap::default(), from, to: from }
     }
 }
 
@@ -92,7 +80,7 @@ impl SeenStore {
         let background = Background::start(&shared)?;
         let mut store = Self {
             limits,
-            table: Table::new(covered, limits.table_keys),
+            table: Table::new(covered),
             shared,
             filter: Some(Filter::with_bytes(FILTER_BYTES_FIRST.min(limits.filter_bytes_max))),
             filter_news: None,
@@ -167,13 +155,13 @@ impl SeenStore {
             return Some(position);
         }
         let mut tables = std::iter::once(&self.table).chain(frozen.iter().map(|table| &**table));
-        tables.find_map(|table| table.get(key))
+        tables.find_map(|table| table.keys.get(&key).copied())
     }
 
     /// Adds keys that are not there yet. `to` is the end of the log behind them.
     pub fn insert(&mut self, keys: &[(UrlKey, u64)], to: u64) -> io::Result<()> {
         for &(key, position) in keys {
-            self.table.insert(key, position);
+            self.table.keys.insert(key, position);
             if let Some(filter) = &mut self.filter {
                 filter.insert(key);
             }
@@ -213,7 +201,7 @@ impl SeenStore {
         if self.table.keys.is_empty() {
             return Ok(());
         }
-        let mut table = Table::new(self.table.to, self.limits.table_keys);
+        let mut table = Table::new(self.table.to);
         // The next one will be as full, and should not grow its way there.
         table.keys.reserve(self.table.keys.len());
         self.shared.freeze(std::mem::replace(&mut self.table, table))
