@@ -24,12 +24,15 @@ const CONTEXT_BYTES_MAX: u64 = 1 << 20;
 const KNOWN_MAX: usize = 10_000;
 const REDIRECTS_MAX: usize = 5;
 
+/// What was looked for, and what was found.
+type Documents = HashMap<(Kind, String), Option<Arc<str>>>;
+
 /// Contexts in archives, behind those of another source.
 #[derive(Debug)]
 pub(crate) struct ArchivedContexts {
     folders: BTreeSet<PathBuf>,
     others: Arc<dyn ContextSource>,
-    known: Mutex<HashMap<(Kind, String), Option<Arc<str>>>>,
+    known: Mutex<Documents>,
 }
 
 impl ArchivedContexts {
