@@ -10,11 +10,11 @@ use crate::commands::bench::{ServerProcess, WebArguments, crawl_spec};
 use crate::commands::crawl::{Show, crawl};
 
 /// Seconds between two requests to one host. Long enough that politeness, and not the machine, decides.
-const DELAY: f64 = 0.2;
+const DELAY: f64 = 0.1;
 
 /// Crawls, simulates, compares.
 pub(super) fn run(as_json: bool) -> anyhow::Result<()> {
-    let web = WebArguments::skewed(3_000, 200);
+    let web = WebArguments::skewed(1_200, 200);
     let server = ServerProcess::start(&web)?;
     let spec = crawl_spec(&web, &server, &format!("{}ms", DELAY * 1e3))?;
     let folder = tempfile::tempdir()?;
