@@ -83,7 +83,7 @@ impl Demo {
                     self.data.display()
                 )));
             }
-            for part in [data.index(), data.frontier()] {
+            for part in [data.index(), data.frontier(), data.archive()] {
                 if part.exists() {
                     std::fs::remove_dir_all(&part)
                         .with_context(|| format!("cannot remove `{}`", part.display()))?;
