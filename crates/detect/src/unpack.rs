@@ -29,11 +29,19 @@ pub(crate) fn head(body: &[u8], bytes_max: usize) -> Vec<u8> {
     head
 }
 
+/// How much room the content of a packed body needs, by the length its last member names, so that it is not copied as it
+/// grows. A file of several members grows all the same.
+fn announced(body: &[u8], bytes_max: u64) -> usize {
+    let length = body.last_chunk::<4>().map_or(0, |length| u32::from_le_bytes(*length));
+    // One byte more, where the reader sees the end.
+    usize::try_from(u64::from(length).min(bytes_max) + 1).unwrap_or_default()
+}
+
 /// Everything in a packed body, and what was wrong with it.
 pub(crate) fn whole(body: &[u8]) -> (Vec<u8>, Option<Diagnostic>) {
     let bytes_max =
         UNPACKED_BYTES_MAX.min(UNPACKED_BYTES_FREE.max((body.len() as u64).saturating_mul(RATIO_MAX)));
-    let mut content = Vec::new();
+    let mut content = Vec::with_capacity(announced(body, bytes_max));
     let result = MultiGzDecoder::new(body).take(bytes_max + 1).read_to_end(&mut content);
     let diagnostic = if content.len() as u64 > bytes_max {
         content.truncate(usize::try_from(bytes_max).unwrap_or(usize::MAX));

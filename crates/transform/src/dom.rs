@@ -3,6 +3,7 @@
 //! Built by the HTML or the XML parser, never changed afterwards. Nothing here recurses, so no document is too deep. Walk
 //! it with [`Dom::traverse`] (opening and closing edges, in document order) or [`Dom::descendants`].
 
+use crate::room;
 use html5ever::tendril::StrTendril;
 use html5ever::{Attribute, LocalName, Namespace, QualName, local_name, ns};
 
@@ -131,6 +132,8 @@ pub struct Node {
 #[derive(Debug)]
 pub struct Dom {
     pub(crate) nodes: Vec<Node>,
+    /// About how many nodes there may be.
+    nodes_max: usize,
 }
 
 /// A step of a walk.
@@ -146,8 +149,8 @@ impl Dom {
     /// The document's node.
     pub const ROOT: NodeId = NodeId(0);
 
-    pub(crate) fn new() -> Self {
-        let mut dom = Self { nodes: Vec::new() };
+    pub(crate) fn new(nodes_max: usize) -> Self {
+        let mut dom = Self { nodes: Vec::new(), nodes_max };
         dom.create(NodeData::Root, 1);
         dom
     }
@@ -216,7 +219,7 @@ impl Dom {
 
     pub(crate) fn create(&mut self, data: NodeData, line: u32) -> NodeId {
         let id = NodeId(u32::try_from(self.nodes.len()).unwrap_or(u32::MAX - 1));
-        self.nodes.push(Node {
+        let node = Node {
             data,
             line,
             parent: NodeId::NONE,
@@ -226,7 +229,8 @@ impl Dom {
             last_child: NodeId::NONE,
             closed: false,
             counted: 0,
-        });
+        };
+        room::push(&mut self.nodes, node, self.nodes_max);
         id
     }
 

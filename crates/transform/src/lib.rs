@@ -19,6 +19,7 @@ mod rdfa;
 mod relation;
 mod result;
 mod robots;
+mod room;
 pub mod rules;
 mod sink;
 mod stylesheet;

@@ -6,10 +6,12 @@ use oxrdf::{GraphName, NamedNode, NamedOrBlankNode, Quad, Term};
 use webloom_model::{BlankScope, Diagnostic, PageGraph, PageUrl, StepRecord};
 
 use crate::maps::HashSet;
-use crate::{Limits, TransformConfig};
+use crate::{Limits, TransformConfig, room};
 
 /// Quads among which duplicates are looked for. The index drops them anyway, so this is for people who read what is printed.
 const DEDUPLICATED_MAX: usize = 100_000;
+/// What a quad takes in memory beside its text.
+const QUAD_OVERHEAD: usize = 360;
 /// Contexts of one page that are told as missing.
 const MISSING_MAX: usize = 64;
 
@@ -80,7 +82,8 @@ impl<'a> Sink<'a> {
             return false;
         }
         let quad = self.blank.rename_quad(quad);
-        self.graph.quads.push(quad);
+        let quads_max = limits.quads_max.min(limits.graph_bytes_max / QUAD_OVERHEAD);
+        room::push(&mut self.graph.quads, quad, quads_max);
         true
     }
 
@@ -152,7 +155,6 @@ impl<'a> Sink<'a> {
 
 /// What a quad takes in memory, about: its terms, and what the allocator and the vector add to them.
 fn quad_bytes(quad: &Quad) -> usize {
-    const OVERHEAD: usize = 360;
     let node = |node: &NamedOrBlankNode| match node {
         NamedOrBlankNode::NamedNode(node) => node.as_str().len(),
         NamedOrBlankNode::BlankNode(_) => 20,
@@ -166,5 +168,5 @@ fn quad_bytes(quad: &Quad) -> usize {
         )]
         _ => 20,
     };
-    OVERHEAD + node(&quad.subject) + quad.predicate.as_str().len() + object
+    QUAD_OVERHEAD + node(&quad.subject) + quad.predicate.as_str().len() + object
 }
