@@ -4,12 +4,14 @@ pub mod novelty;
 pub mod parameters;
 mod query;
 pub mod scope;
+mod simple;
 mod view;
 
 use std::collections::{BTreeMap, HashMap};
 
+use foldhash::fast::RandomState;
 pub use novelty::{Novelty, NoveltyRules, Verdict};
-use oxrdf::Term;
+use oxrdf::{Term, TermRef};
 pub use parameters::ParameterSet;
 pub use query::{LinkQuery, QueryProblem};
 pub use scope::{Reach, Refusal, Scope, ScopeFilters, ScopeProblem};
@@ -84,9 +86,9 @@ pub fn extract_links(page: &PageUrl, depth: u32, graph: &PageGraph, rules: &Link
         if let Err(problem) = query.run(&view, |target, anchor| {
             let best = found.entry(target).or_default();
             let Some(anchor) = anchor else { return };
-            let place = (number, view.number(&anchor));
+            let place = (number, anchor);
             if best.as_ref().is_none_or(|best| place < best.place)
-                && let Some(text) = words_of(&anchor, rules.anchor_chars_max)
+                && let Some(text) = view.with_term(anchor, |term| words_of(term, rules.anchor_chars_max))
             {
                 *best = Some(Words { place, text });
             }
@@ -96,7 +98,7 @@ pub fn extract_links(page: &PageUrl, depth: u32, graph: &PageGraph, rules: &Link
         }
     }
 
-    let mut numbers: HashMap<PageUrl, usize> = HashMap::new();
+    let mut numbers: HashMap<PageUrl, usize, RandomState> = HashMap::default();
     for (target, anchor) in found {
         let anchor = anchor.map(|words| words.text);
         let refuse = |refusal: Refusal, extracted: &mut Extracted| {
@@ -168,8 +170,8 @@ fn admits(scope: &Scope, url: &PageUrl, graph: &PageGraph) -> Result<(), Refusal
 }
 
 /// The words of a link, white space collapsed, cut to size.
-fn words_of(anchor: &Term, chars_max: usize) -> Option<String> {
-    let Term::Literal(literal) = anchor else { return None };
+fn words_of(anchor: TermRef<'_>, chars_max: usize) -> Option<String> {
+    let TermRef::Literal(literal) = anchor else { return None };
     let mut words = String::new();
     for word in literal.value().split_whitespace() {
         if !words.is_empty() {

@@ -6,11 +6,11 @@
 
 use std::collections::BTreeSet;
 
-use oxrdf::Term;
 use spareval::{QueryEvaluator, QueryResults};
 use spargebra::algebra::GraphPattern;
 use spargebra::{Query, SparqlParser};
 
+use crate::simple::Simple;
 use crate::view::{PAGE_STAND_IN, PageView};
 
 /// The default: what plain HTML gives.
@@ -31,6 +31,8 @@ pub struct LinkQuery {
     name: String,
     text: String,
     query: Query,
+    /// The same, if it is of the common shape.
+    simple: Option<Simple>,
 }
 
 /// Why a text is no link query.
@@ -95,7 +97,8 @@ impl LinkQuery {
         if words(text).any(|(_, word)| word.eq_ignore_ascii_case("service")) {
             return Err(QueryProblem::Service { name: owned() });
         }
-        Ok(Self { name: owned(), text: text.to_owned(), query })
+        let simple = Simple::of(&query);
+        Ok(Self { name: owned(), text: text.to_owned(), query, simple })
     }
 
     /// The links of plain HTML: `rdfs:seeAlso`, with the target's label as anchor.
@@ -118,9 +121,15 @@ impl LinkQuery {
         &self.text
     }
 
-    /// Hands each row's link, by its number in the view, and its anchor to `row`. What was found
-    /// before a problem stays found.
-    pub(crate) fn run(&self, view: &PageView, mut row: impl FnMut(u32, Option<Term>)) -> Result<(), String> {
+    /// Hands each row's link and anchor, by their numbers in the view, to `row`. What was found before a problem stays found.
+    pub(crate) fn run(&self, view: &PageView<'_>, row: impl FnMut(u32, Option<u32>)) -> Result<(), String> {
+        match &self.simple {
+            Some(simple) => simple.run(view, row),
+            None => self.evaluate(view, row),
+        }
+    }
+
+    fn evaluate(&self, view: &PageView<'_>, mut row: impl FnMut(u32, Option<u32>)) -> Result<(), String> {
         let evaluator = QueryEvaluator::new();
         let mut prepared = evaluator.prepare(&self.query);
         // Inner graphs are part of what the page says; the view has them all in one.
@@ -134,7 +143,7 @@ impl LinkQuery {
                 return Err(format!("gave more than {} rows, which is the limit", view.rows_max()));
             }
             if let Some(link) = solution.get("link") {
-                row(view.number(link), solution.get("anchor").cloned());
+                row(view.number(link), solution.get("anchor").map(|anchor| view.number(anchor)));
             }
         }
         Ok(())
@@ -260,6 +269,83 @@ mod tests {
             "PREFIX s: <http://schema.org/> SELECT (?url AS ?link) ?anchor WHERE { ?page s:url ?url OPTIONAL { ?url s:name ?anchor } }",
         ] {
             LinkQuery::parse("mine", text).unwrap();
+        }
+    }
+
+    /// Queries of the common shape find the same rows by both ways, on pages of all kinds.
+    #[test]
+    fn the_short_way_agrees_with_the_evaluator() {
+        use std::collections::BTreeSet;
+
+        use oxrdf::{BlankNode, GraphName, Literal, NamedNode, NamedOrBlankNode, Quad, Term};
+        use webloom_model::PageUrl;
+
+        let page = PageUrl::parse("http://p.example/").unwrap();
+        let node = |number: u64| match number {
+            0 => page.graph_name(),
+            _ => NamedNode::new_unchecked(format!("http://p.example/{number}")),
+        };
+        let queries = [
+            PLAIN_LINKS,
+            FEED_ITEMS,
+            "SELECT ?link { ?page ?p ?link }",
+            "SELECT DISTINCT ?link ?anchor { ?link ?p ?anchor . ?page ?p ?x }",
+            "SELECT ?link { ?link ?p ?link }",
+            "SELECT ?link ?anchor { ?s ?p ?link OPTIONAL { ?link ?q ?anchor . ?anchor ?r ?page } OPTIONAL { ?s ?r ?anchor } }",
+            "SELECT ?link ?anchor { OPTIONAL { ?page <http://p.example/1> ?link } OPTIONAL { ?link ?p ?anchor } }",
+            "SELECT ?link ?anchor { ?s ?p _:a . _:a ?q ?link OPTIONAL { ?link <http://p.example/2> ?anchor } }",
+            "SELECT ?link { ?s ?p 'text' ; <http://p.example/1> ?link }",
+            "SELECT ?link ?anchor { ?s <http://p.example/nowhere> ?link OPTIONAL { ?link ?p ?anchor } }",
+            "SELECT ?link ?anchor { ?s <http://p.example/1> ?link OPTIONAL { ?link <http://p.example/nowhere> ?anchor } }",
+        ];
+        for seed in 0..60_u64 {
+            let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+            let mut below = |limit: u64| {
+                state ^= state << 13;
+                state ^= state >> 7;
+                state ^= state << 17;
+                state % limit
+            };
+            let quads: Vec<Quad> = (0..below(25))
+                .map(|_| {
+                    let subject: NamedOrBlankNode = match below(4) {
+                        0 => BlankNode::new_unchecked("b").into(),
+                        _ => node(below(4)).into(),
+                    };
+                    let object: Term = match below(5) {
+                        0 => Literal::from("text").into(),
+                        1 => BlankNode::new_unchecked("b").into(),
+                        _ => node(below(4)).into(),
+                    };
+                    Quad::new(subject, node(below(4)), object, GraphName::DefaultGraph)
+                })
+                .collect();
+            for text in queries {
+                let query = LinkQuery::parse("mine", text).unwrap();
+                let view = PageView::new(&page, &quads, 1_000_000);
+                let simple = query.simple.as_ref().unwrap_or_else(|| panic!("{text} has the shape"));
+                let (mut short, mut long) = (BTreeSet::new(), BTreeSet::new());
+                simple.run(&view, |link, anchor| drop(short.insert((link, anchor)))).unwrap();
+                query.evaluate(&view, |link, anchor| drop(long.insert((link, anchor)))).unwrap();
+                assert_eq!(short, long, "{text} on {quads:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn other_shapes_are_left_to_the_evaluator() {
+        for text in [
+            "SELECT ?link { ?s ?p ?link FILTER(isIRI(?link)) }",
+            "SELECT ?link { ?s <http://p.example/1>+ ?link }",
+            "SELECT ?link { { ?s ?p ?link } UNION { ?link ?p ?o } }",
+            "SELECT ?link { ?s ?p ?link OPTIONAL { ?link ?q ?o FILTER(?o != ?p) } }",
+            "SELECT ?link { GRAPH ?g { ?s ?p ?link } }",
+            "SELECT ?link FROM <http://p.example/g> { ?s ?p ?link }",
+            "SELECT (?o AS ?link) { ?s ?p ?o }",
+            "SELECT ?link { ?s ?p ?link } LIMIT 1",
+            "SELECT ?link { VALUES ?p { <http://p.example/1> } ?s ?p ?link }",
+        ] {
+            assert!(LinkQuery::parse("mine", text).unwrap().simple.is_none(), "{text}");
         }
     }
 }
