@@ -5,7 +5,7 @@
 //! same queries over the same quads, and their answers are compared. `cargo xtask bench queries` does the last part alone.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, bail};
@@ -22,8 +22,7 @@ const LITERALS_PER_HUNDRED_QUADS: u64 = 100;
 pub fn run(quads: u64) -> anyhow::Result<()> {
     step("cargo", &["build", "--release", "--package", "webloom"], &[])?;
     step("cargo", &["build", "--release", "--package", "webloom-index", "--example", "ingest"], &[])?;
-    let target =
-        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), std::path::PathBuf::from);
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
     let (webloom, ingest) = (target.join("release/webloom"), target.join("release/examples/ingest"));
     let python = python_with("python-oxigraph", &["pyoxigraph==0.5.13"]).context("the peer is pyoxigraph")?;
     let folder = target.join("bench-index");
@@ -79,18 +78,19 @@ pub fn run(quads: u64) -> anyhow::Result<()> {
     }
     let queries = queries(quads, &folder, &target)?;
     fs::remove_dir_all(&folder)?;
-    keep("index", json!({ "loads": loads, "commits_of_500_pages": commits, "queries": queries }))
+    keep("index", json!({ "loads": loads, "commits_of_500_pages": commits, "queries": queries }))?;
+    Ok(())
 }
 
 /// Measures asking and searching alone, and writes `bench/results/DATE-COMMIT-queries.json`.
 pub fn run_queries(quads: u64) -> anyhow::Result<()> {
-    let target =
-        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), std::path::PathBuf::from);
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
     let folder = target.join("bench-index");
     fs::create_dir_all(&folder)?;
     let queries = queries(quads, &folder, &target)?;
     fs::remove_dir_all(&folder)?;
-    keep("queries", json!({ "queries": queries }))
+    keep("queries", json!({ "queries": queries }))?;
+    Ok(())
 }
 
 /// The same queries over the same quads in both stores.
@@ -159,8 +159,8 @@ fn compare(here: &Value, there: &Value) -> Value {
     json!({ "queries": compared, "geometric_mean": mean, "largest": slowest, "answers_differ": unequal })
 }
 
-/// Writes a result with what is known of the machine.
-fn keep(name: &str, mut result: Value) -> anyhow::Result<()> {
+/// Writes a result with what is known of the machine. Answers where.
+pub fn keep(name: &str, mut result: Value) -> anyhow::Result<PathBuf> {
     result["threads"] = std::thread::available_parallelism().map_or(0, usize::from).into();
     result["load_average"] = fs::read_to_string("/proc/loadavg").unwrap_or_default().trim().into();
     let (date, commit) =
@@ -170,7 +170,7 @@ fn keep(name: &str, mut result: Value) -> anyhow::Result<()> {
     let file = results.join(format!("{date}-{commit}-{name}.json"));
     fs::write(&file, serde_json::to_string_pretty(&result)? + "\n")?;
     eprintln!("{}", file.display());
-    Ok(())
+    Ok(file)
 }
 
 fn run_quietly(command: &mut Command) -> anyhow::Result<Vec<u8>> {
@@ -190,7 +190,8 @@ fn count_lines(file: &Path) -> anyhow::Result<u64> {
     Ok(lines)
 }
 
-fn bytes_in(directory: &Path) -> anyhow::Result<u64> {
+/// What the files in a folder take, folders in it included.
+pub fn bytes_in(directory: &Path) -> anyhow::Result<u64> {
     let mut bytes = 0;
     for entry in fs::read_dir(directory)? {
         let entry = entry?;

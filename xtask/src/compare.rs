@@ -210,6 +210,7 @@ fn crawl() -> anyhow::Result<Section> {
     let _ = fs::remove_dir_all(&scratch);
     fs::create_dir_all(&scratch)?;
     section.add("Scrapy", "fetched and followed links; no RDF, nothing kept", scrapy(pages));
+    section.add("spider", "fetched and followed links; no RDF, nothing kept", spider(pages));
     section.add(
         "wget2",
         "fetched, followed links, wrote files; no RDF, no index",
@@ -260,7 +261,44 @@ fn scrapy(pages: f64) -> anyhow::Result<f64> {
             .arg(script)
             .args([&web.address, "http://site0.example/"]),
     )?;
+    enough(&said, pages)?;
     cpu_rate(&said, pages)
+}
+
+/// The crate, in a program of its own.
+fn spider(pages: f64) -> anyhow::Result<f64> {
+    let folder = root().join("bench/peers/spider");
+    let target = root().join("target/spider");
+    let manifest = folder.join("Cargo.toml");
+    run_quietly(
+        Command::new("cargo")
+            .args(["build", "--release", "--quiet", "--manifest-path"])
+            .arg(manifest)
+            .arg("--target-dir")
+            .arg(&target),
+    )?;
+    let python = python_with("scrapy", &["scrapy==2.19.0"])?;
+    let web = Web::serve()?;
+    let said = run_quietly(
+        Command::new(python)
+            .arg(root().join("bench/peers/measure.py"))
+            .args(["timeout", "300"])
+            .arg(target.join("release/webloom-peer-spider"))
+            .args([&web.address, "http://site0.example/"]),
+    )?;
+    enough(&said, pages)?;
+    cpu_rate(&said, pages)
+}
+
+/// A crawler that says how many pages it saw must have seen nearly all.
+fn enough(said: &[u8], pages: f64) -> anyhow::Result<()> {
+    let text = String::from_utf8_lossy(said);
+    let told: Value = serde_json::from_str(text.lines().next().unwrap_or_default())?;
+    let seen = told["pages"].as_f64().context("it does not say how many pages it saw")?;
+    if seen < pages * 0.9 {
+        bail!("it saw {seen} of {pages} pages");
+    }
+    Ok(())
 }
 
 /// A mirroring tool of Debian's, led to the web as its proxy. A run that does not end is ended.

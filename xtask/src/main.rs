@@ -3,6 +3,7 @@
 
 mod bench;
 mod bench_index;
+mod bench_load;
 mod compare;
 mod guard;
 mod licences;
@@ -26,6 +27,7 @@ cargo xtask guard       instructions of hot work beside bench/guard.json (--upda
 cargo xtask tidy        the rules of the tree: who may depend on whom, what must be there
 cargo xtask bench       measurements, results into bench/results (crawl, extract, transform, warc; all when not told)
 cargo xtask bench index [QUADS]  loading and asking, here and in Oxigraph (queries: only asking)
+cargo xtask bench load [QUADS]   a hundred million quads, a tenth at a time: rates and memory
 cargo xtask compare     what people use today, doing the same work in one run; a report into bench/results";
 
 fn main() -> ExitCode {
@@ -43,6 +45,11 @@ fn main() -> ExitCode {
         ["guard", "--update"] => guard::update(),
         ["bench", "index"] => bench_index::run(5_000_000),
         ["bench", "queries"] => bench_index::run_queries(1_000_000),
+        ["bench", "load"] => bench_load::run(100_000_000),
+        ["bench", "load", quads] => match quads.parse() {
+            Ok(quads) => bench_load::run(quads),
+            Err(_) => Err(anyhow::anyhow!("`{quads}` is no number of quads")),
+        },
         ["bench", "queries", quads] => match quads.parse() {
             Ok(quads) => bench_index::run_queries(quads),
             Err(_) => Err(anyhow::anyhow!("`{quads}` is no number of quads")),

@@ -1,11 +1,11 @@
 //! Generates a crawl, commits it in batches, and prints what writing and reading cost.
 //!
 //! `cargo run --release -p webloom-index --example ingest -- [PAGES] [PAGES PER BATCH] [--no-text] [--replace] [--write-only]`
-//! `cargo run --release -p webloom-index --example ingest -- --write-files DIR [QUADS]`
+//! `cargo run --release -p webloom-index --example ingest -- --write-files DIR [QUADS [PARTS]]`
 //!
 //! With `--replace` the second half of the commits writes the pages of the first half again. The second form writes the same
 //! crawl, and an RDF file of another shape (many properties of many things, in no graph), as N-Quads for `webloom load` and its
-//! peers.
+//! peers; in several parts, the crawl alone.
 
 #![allow(clippy::print_stdout, reason = "an example talks to whoever runs it")]
 
@@ -34,7 +34,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     if write_files {
         let directory = std::path::PathBuf::from(arguments.first().map_or(".", String::as_str));
         let quads: u64 = arguments.get(1).map_or(Ok(5_000_000), |text| text.parse())?;
-        return write_files_of(&directory, quads);
+        let parts: u64 = arguments.get(2).map_or(Ok(1), |text| text.parse())?;
+        return if parts > 1 {
+            write_crawl(quads, parts, |part| directory.join(format!("crawl-{part:02}.nq")))
+        } else {
+            write_crawl(quads, 1, |_| directory.join("crawl.nq"))?;
+            write_things(&directory, quads)
+        };
     }
     let pages: u64 = arguments.first().map_or(Ok(17_000), |text| text.parse())?;
     let per_batch: u64 = arguments.get(1).map_or(Ok(200), |text| text.parse())?;
@@ -128,22 +134,32 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 /// Writes `crawl.nq` and `things.nt`.
-fn write_files_of(directory: &std::path::Path, quads: u64) -> Result<(), Box<dyn std::error::Error>> {
+fn write_crawl(
+    quads: u64,
+    parts: u64,
+    file: impl Fn(u64) -> std::path::PathBuf,
+) -> Result<(), Box<dyn std::error::Error>> {
     let mut random = SmallRng::seed_from_u64(2006);
-    let mut out = BufWriter::new(File::create(directory.join("crawl.nq"))?);
+    let mut number = 0;
     let mut written = 0;
-    for number in 0.. {
-        if written >= quads {
-            break;
-        }
-        for write in [page(number, &mut random), metadata(number)] {
-            for triple in &write.triples {
-                writeln!(out, "{triple} {} .", write.graph)?;
-                written += 1;
+    for part in 0..parts {
+        let mut out = BufWriter::with_capacity(1 << 20, File::create(file(part))?);
+        while written < quads * (part + 1) / parts {
+            for write in [page(number, &mut random), metadata(number)] {
+                for triple in &write.triples {
+                    writeln!(out, "{triple} {} .", write.graph)?;
+                    written += 1;
+                }
             }
+            number += 1;
         }
+        out.flush()?;
     }
-    out.flush()?;
+    Ok(())
+}
+
+fn write_things(directory: &std::path::Path, quads: u64) -> Result<(), Box<dyn std::error::Error>> {
+    let mut random = SmallRng::seed_from_u64(2006);
     let mut out = BufWriter::new(File::create(directory.join("things.nt"))?);
     let mut written = 0;
     for number in 0.. {
