@@ -8,21 +8,39 @@ fn reference(out: &mut String, character: char) {
     let _ = write!(out, "&#{};", character as u32);
 }
 
+/// Bytes that are looked at together; the compiler makes few instructions of it.
+const BLOCK: usize = 32;
+
+/// How many bytes at the start of `bytes` need no look: whole blocks in which nothing is special.
+#[inline]
+fn plain_blocks(bytes: &[u8], is_special: impl Fn(u8) -> bool) -> usize {
+    let blocks = bytes.chunks_exact(BLOCK);
+    blocks.take_while(|block| !block.iter().fold(false, |any, byte| any | is_special(*byte))).count() * BLOCK
+}
+
 /// Writes `text` with what `special` gives for a byte in its place; characters the encoding lacks become references.
-fn escape(out: &mut String, text: &str, encoding: Encoding, special: impl Fn(u8) -> Option<&'static str>) {
+#[inline]
+fn escape(
+    out: &mut String,
+    text: &str,
+    encoding: Encoding,
+    special: impl Fn(u8) -> Option<&'static str> + Copy,
+) {
     let bytes = text.as_bytes();
     let mut start = 0;
-    let mut at = 0;
     let complete = encoding.is_complete();
+    let is_special = |byte: u8| special(byte).is_some() | (!complete & (byte >= 0x80));
+    let mut at = plain_blocks(bytes, is_special);
     while at < bytes.len() {
         let byte = bytes[at];
         if byte < 0x80 {
-            if let Some(replacement) = special(byte) {
-                out.push_str(&text[start..at]);
-                out.push_str(replacement);
-                start = at + 1;
-            }
             at += 1;
+            if let Some(replacement) = special(byte) {
+                out.push_str(&text[start..at - 1]);
+                out.push_str(replacement);
+                start = at;
+                at += plain_blocks(&bytes[at..], is_special);
+            }
         } else if complete {
             at += 1;
         } else {

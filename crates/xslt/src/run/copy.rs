@@ -1,20 +1,18 @@
 //! `xsl:copy` and `xsl:copy-of`.
 
-use std::sync::Arc;
-
 use super::Machine;
 use super::execute::Flow;
-use super::result::{ResultWriter, Target};
-use crate::compile::program::{Instruction, OutName};
+use super::result::{ResultNames, ResultWriter, Target};
+use crate::compile::program::{Instruction, Name, OutName};
 use crate::error::Res;
 use crate::limits::Limits;
 use crate::output::{OutputSpec, Serializer};
-use crate::tree::{Names, NodeId, NodeKind, Tree};
+use crate::tree::{NodeId, NodeKind, Tree};
 use crate::xpath::eval::Context;
-use crate::xpath::value::{Fragment, Object};
+use crate::xpath::value::{Fragment, Object, Text};
 
-fn out_name(tree: &Tree, index: u32) -> OutName {
-    OutName::new(tree.prefix(index), tree.local(index), tree.namespace(index))
+fn out_name(tree: &Tree, index: u32) -> Name<'static> {
+    Name::from(OutName::new(tree.prefix(index), tree.local(index), tree.namespace(index)))
 }
 
 impl<'t> Machine<'t> {
@@ -92,7 +90,12 @@ impl<'t> Machine<'t> {
 }
 
 /// Copies a subtree; of a root, what it contains.
-fn copy_tree(writer: &mut ResultWriter, names: &mut Arc<Names>, tree: &Tree, top: u32) -> Res<()> {
+fn copy_tree(
+    writer: &mut ResultWriter<'_>,
+    names: &mut ResultNames,
+    tree: &Tree,
+    top: u32,
+) -> Res<()> {
     // Where the open elements end.
     let mut open: Vec<u32> = Vec::new();
     let mut at = top;
@@ -124,7 +127,7 @@ fn copy_tree(writer: &mut ResultWriter, names: &mut Arc<Names>, tree: &Tree, top
                 open.push(node.end);
             }
             NodeKind::Attribute => {
-                let (name, value) = (out_name(tree, at), tree.value(at).to_owned());
+                let (name, value) = (out_name(tree, at), Text::Owned(tree.value(at).to_owned()));
                 if at == top {
                     writer.attribute(name, value);
                 } else {
@@ -154,7 +157,7 @@ pub(super) fn fragment_text(fragment: &Fragment, limits: &Limits) -> Res<String>
     spec.method.set(crate::output::Method::Xml, 0);
     let serializer = Serializer::new(&spec, limits.output_bytes_max);
     let mut writer = ResultWriter::new(Target::Serializer(Box::new(serializer)));
-    let mut names = Arc::clone(&tree.names);
+    let mut names = ResultNames::of_tree(tree);
     copy_tree(&mut writer, &mut names, tree, 0)?;
     writer.flush(&mut names)?;
     match writer.into_target() {

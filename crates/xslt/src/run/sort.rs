@@ -32,7 +32,7 @@ impl<'t> Machine<'t> {
         let mut orders = Vec::new();
         let mut columns: Vec<Vec<SortKey<'t>>> = Vec::new();
         for sort in sorts {
-            let mut value = |avt: &Option<crate::compile::program::Avt>| -> Res<Option<String>> {
+            let mut value = |avt: &'t Option<crate::compile::program::Avt>| -> Res<Option<String>> {
                 match avt {
                     Some(avt) => Ok(Some(self.avt(avt, context)?.trim().to_owned())),
                     None => Ok(None),
