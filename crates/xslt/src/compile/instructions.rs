@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::program::{
-    Avt, ComputedName, Instruction, Level, LiteralElement, NumberInstruction, Operation, OutName, Parameter, Sort,
+    Avt, ComputedName, Instruction, Level, LiteralElement, NumberInstruction, Operation, OutName, Parameter,
+    Sort,
 };
 use super::scope::Here;
 use super::{Compiler, FUNCTIONS, XSLT};

@@ -90,12 +90,7 @@ impl<'t> Machine<'t> {
 }
 
 /// Copies a subtree; of a root, what it contains.
-fn copy_tree(
-    writer: &mut ResultWriter<'_>,
-    names: &mut ResultNames,
-    tree: &Tree,
-    top: u32,
-) -> Res<()> {
+fn copy_tree(writer: &mut ResultWriter<'_>, names: &mut ResultNames, tree: &Tree, top: u32) -> Res<()> {
     // Where the open elements end.
     let mut open: Vec<u32> = Vec::new();
     let mut at = top;

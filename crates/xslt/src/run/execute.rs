@@ -2,7 +2,8 @@
 
 use super::{Machine, Passed};
 use crate::compile::program::{
-    Avt, AvtPart, Binding, Body, Computed, ComputedName, Instruction, LiteralElement, Name, Operation, Parameter,
+    Avt, AvtPart, Binding, Body, Computed, ComputedName, Instruction, LiteralElement, Name, Operation,
+    Parameter,
 };
 use crate::error::{Res, run_error};
 use crate::tree::NodeId;
@@ -317,12 +318,7 @@ impl<'t> Machine<'t> {
         Ok(flow)
     }
 
-    fn computed_attribute(
-        &mut self,
-        name: &'t ComputedName,
-        body: &'t Body,
-        context: &Context,
-    ) -> Res<()> {
+    fn computed_attribute(&mut self, name: &'t ComputedName, body: &'t Body, context: &Context) -> Res<()> {
         let name = self.computed_name(name, false, context)?;
         let value = self.text_of(body, context)?;
         if let Computed::Name(name) = name {

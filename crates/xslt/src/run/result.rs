@@ -146,11 +146,7 @@ impl<'t> ResultWriter<'t> {
     }
 
     /// Starts an element as the stylesheet has it; its attributes follow.
-    pub(crate) fn start_literal(
-        &mut self,
-        element: &'t LiteralElement,
-        names: &mut ResultNames,
-    ) -> Res<()> {
+    pub(crate) fn start_literal(&mut self, element: &'t LiteralElement, names: &mut ResultNames) -> Res<()> {
         self.start(Pending { name: Name::Written(&element.name), literal: Some(element) }, names)
     }
 
@@ -317,9 +313,7 @@ impl<'t> ResultWriter<'t> {
             && pending
                 .literal
                 .is_some_and(|literal| names.settled.get(literal.number as usize) == Some(&self.scope))
-            && attributes
-                .iter()
-                .all(|attribute| attribute.literal || self.keeps_prefix(&attribute.name));
+            && attributes.iter().all(|attribute| attribute.literal || self.keeps_prefix(&attribute.name));
         if settled {
             self.hand_on(pending.name, &[], &attributes, names)?;
         } else {

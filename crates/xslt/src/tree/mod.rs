@@ -37,7 +37,7 @@ impl Document {
     ///
     /// When the bytes are not well-formed XML with namespaces, or a limit is reached; the error names address and line.
     pub fn parse(bytes: &[u8], uri: &str, limits: &Limits) -> Result<Self, XsltError> {
-        Ok(Self { tree: Arc::new(crate::xml::parse(bytes, uri, limits)?) })
+        Ok(Self { tree: Arc::new(crate::xml::parse_data(bytes, uri, limits)?) })
     }
 
     /// Starts a document that is filled by calls instead of parsed.
