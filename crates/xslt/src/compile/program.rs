@@ -334,15 +334,42 @@ pub(crate) struct Template {
     pub(crate) precedence_first: u32,
 }
 
+/// Numbers of rules by a name of the stylesheet.
+#[derive(Debug, Default)]
+pub(crate) struct ByName(Vec<Option<Vec<u32>>>);
+
+impl ByName {
+    /// The rules of a name; nothing where no rule asks for it.
+    #[inline]
+    pub(crate) fn get(&self, name: NameId) -> Option<&Vec<u32>> {
+        self.0.get(name as usize)?.as_ref()
+    }
+
+    /// The rules of a name, to be added to.
+    pub(crate) fn entry(&mut self, name: NameId) -> &mut Vec<u32> {
+        let at = name as usize;
+        if self.0.len() <= at {
+            self.0.resize(at + 1, None);
+        }
+        self.0[at].get_or_insert_default()
+    }
+
+    /// All names that rules ask for, and their rules.
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (NameId, &mut Vec<u32>)> {
+        let named = self.0.iter_mut().enumerate();
+        named.filter_map(|(name, rules)| Some((name as NameId, rules.as_mut()?)))
+    }
+}
+
 /// The template rules of one mode.
 #[derive(Debug, Default)]
 pub(crate) struct Mode {
     /// All, the best first.
     pub(crate) rules: Vec<Rule>,
     /// Numbers of the rules that elements of a name can match, the best first.
-    pub(crate) by_element: HashMap<NameId, Vec<u32>>,
+    pub(crate) by_element: ByName,
     pub(crate) other_elements: Vec<u32>,
-    pub(crate) by_attribute: HashMap<NameId, Vec<u32>>,
+    pub(crate) by_attribute: ByName,
     pub(crate) other_attributes: Vec<u32>,
     pub(crate) roots: Vec<u32>,
     pub(crate) texts: Vec<u32>,
@@ -353,6 +380,9 @@ pub(crate) struct Mode {
 #[derive(Debug)]
 pub(crate) struct Rule {
     pub(crate) pattern: Pattern,
+    /// The names of the parent, its parent and so on, where the pattern asks for nothing but these and what the
+    /// tables of [`Mode`] have told already.
+    pub(crate) only_parents: Option<Vec<NameId>>,
     pub(crate) template: u32,
     pub(crate) precedence: u32,
     pub(crate) priority: f64,

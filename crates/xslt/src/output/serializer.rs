@@ -67,14 +67,14 @@ pub(crate) struct Serializer<'t> {
 }
 
 impl<'t> Serializer<'t> {
-    pub(crate) fn new(spec: &'t OutputSpec, bytes_max: usize) -> Self {
+    pub(crate) fn new(spec: &'t OutputSpec, bytes_max: usize, bytes_expected: usize) -> Self {
         let (encoding, encoding_name) = Encoding::named(spec.encoding.value.as_deref());
         Self {
             spec,
             encoding,
             encoding_name,
             method: spec.method.value,
-            out: String::new(),
+            out: String::with_capacity(bytes_expected.min(bytes_max)),
             early: Vec::new(),
             early_bytes: 0,
             open: Vec::new(),

@@ -150,7 +150,7 @@ pub(super) fn fragment_text(fragment: &Fragment, limits: &Limits) -> Res<String>
     let mut spec = OutputSpec::default();
     spec.omit_declaration.set(true, 0);
     spec.method.set(crate::output::Method::Xml, 0);
-    let serializer = Serializer::new(&spec, limits.output_bytes_max);
+    let serializer = Serializer::new(&spec, limits.output_bytes_max, 0);
     let mut writer = ResultWriter::new(Target::Serializer(Box::new(serializer)));
     let mut names = ResultNames::of_tree(tree);
     copy_tree(&mut writer, &mut names, tree, 0)?;

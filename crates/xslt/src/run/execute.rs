@@ -205,14 +205,14 @@ impl<'t> Machine<'t> {
             return Ok(NodeSet::empty());
         }
         let tree = &self.world.trees.get(node.document()).tree;
-        let mut children = Vec::new();
+        let mut children = self.spare_list();
         let mut child = tree.first_child(node.index());
         while let Some(at) = child {
             children.push(NodeId::new(node.document(), at));
             child = tree.next_sibling(at);
         }
         self.budget.spend(children.len() as u64)?;
-        Ok(NodeSet::sorted(children))
+        Ok(self.into_set(children))
     }
 
     pub(super) fn passed_parameters(

@@ -12,7 +12,7 @@ use crate::xpath::eval::Context;
 use crate::xpath::value::{NodeSet, Object, Text};
 
 /// The nodes of one document by the values of one key.
-pub(crate) type KeyIndex<'t> = HashMap<Cow<'t, str>, Vec<NodeId>>;
+pub(crate) type KeyIndex<'t> = HashMap<Cow<'t, str>, NodeSet>;
 
 impl<'t> Machine<'t> {
     pub(super) fn key(
@@ -23,19 +23,22 @@ impl<'t> Machine<'t> {
         context: &Context,
     ) -> Res<NodeSet> {
         let name = self.string(name, context)?;
-        let expanded = scope.expand(&name, "");
-        let number = expanded.and_then(|(namespace, local)| {
-            self.world.program.keys.iter().position(|key| *key.local == *local && key.namespace == namespace)
-        });
+        let keys = &self.world.program.keys;
+        let number = match name.contains(':') {
+            true => scope.expand(&name, "").and_then(|(namespace, local)| {
+                keys.iter().position(|key| *key.local == *local && key.namespace == namespace)
+            }),
+            false => keys.iter().position(|key| *key.local == *name && key.namespace.is_empty()),
+        };
         // A key that is not declared has no members.
         let Some(number) = number else { return Ok(NodeSet::empty()) };
         let value = self.eval(value, context)?;
         let index = self.key_index(number as u32, context.node.document())?;
-        let Object::Nodes(nodes) = value else {
-            let value = self.to_text(value);
-            return Ok(index
-                .get(&*value)
-                .map_or_else(NodeSet::empty, |found| NodeSet::sorted(found.clone())));
+        let members = |value: &str| index.get(value).cloned().unwrap_or(NodeSet::Empty);
+        let nodes = match value {
+            Object::Nodes(NodeSet::One(node)) => return Ok(members(&self.string_of(node))),
+            Object::Nodes(nodes) => nodes,
+            other => return Ok(members(&self.to_text(other))),
         };
         let mut all = Vec::new();
         for node in &*nodes {
@@ -60,7 +63,7 @@ impl<'t> Machine<'t> {
         let world = self.world;
         let tree = &world.trees.get(document).tree;
         let definition = &world.program.keys[key as usize];
-        let mut index: KeyIndex<'t> = HashMap::new();
+        let mut index: HashMap<Cow<'t, str>, Vec<NodeId>> = HashMap::new();
         for definition in &definition.definitions {
             // Most keys ask for a name: only nodes of that name are looked at.
             let named: Option<Vec<u32>> = match definition.patterns.as_slice() {
@@ -118,6 +121,8 @@ impl<'t> Machine<'t> {
                 crate::xpath::value::sort(nodes);
             }
         }
+        let index: KeyIndex<'t> =
+            index.into_iter().map(|(value, nodes)| (value, NodeSet::sorted(nodes))).collect();
         let index = Arc::new(index);
         self.key_indexes.insert((key, document), Some(Arc::clone(&index)));
         Ok(index)

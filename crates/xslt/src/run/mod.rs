@@ -117,6 +117,8 @@ pub(crate) struct Machine<'t> {
     messages: Vec<Message>,
     message_bytes: usize,
     active_sets: Vec<u32>,
+    /// Lists that were used and are empty again.
+    pub(crate) lists: Vec<Vec<NodeId>>,
     pub(crate) random: u64,
     pub(crate) regexes: HashMap<(String, bool), Arc<regex::Regex>>,
     numbered: HashMap<usize, number::Counter>,
@@ -137,7 +139,9 @@ pub(crate) fn transform(
         Arc::clone(&document.tree)
     };
     let number = world.trees.push(tree, &program.names)?;
-    let mut machine = Machine::new(&world, parameters);
+    // Results are mostly about as large as the text of the document.
+    let bytes_expected = document.tree.text.len() + 512;
+    let mut machine = Machine::new(&world, parameters, bytes_expected);
     machine.documents.insert(document.tree.uri.clone(), Some(number));
     let run = |machine: &mut Machine<'_>| -> Res<()> {
         let root = NodeId::new(number, 0);
@@ -164,8 +168,9 @@ pub(crate) fn transform(
 }
 
 impl<'t> Machine<'t> {
-    fn new(world: &'t World<'t>, parameters: &'t [(NameId, Object<'static>)]) -> Self {
-        let serializer = Serializer::new(&world.program.output, world.limits.output_bytes_max);
+    fn new(world: &'t World<'t>, parameters: &'t [(NameId, Object<'static>)], bytes_expected: usize) -> Self {
+        let serializer =
+            Serializer::new(&world.program.output, world.limits.output_bytes_max, bytes_expected);
         Self {
             world,
             budget: Budget::new(world.limits),
@@ -187,6 +192,7 @@ impl<'t> Machine<'t> {
             messages: Vec::new(),
             message_bytes: 0,
             active_sets: Vec::new(),
+            lists: Vec::new(),
             random: 0x9e37_79b9_7f4a_7c15,
             regexes: HashMap::new(),
             numbered: HashMap::new(),
@@ -234,9 +240,13 @@ impl<'t> Machine<'t> {
     fn with_frame<T>(&mut self, slots: u32, work: impl FnOnce(&mut Self) -> Res<T>) -> Res<T> {
         let (base, top) = (self.base, self.variables.len());
         self.base = top;
-        self.variables.resize(top + slots as usize, None);
+        if slots > 0 {
+            self.variables.resize(top + slots as usize, None);
+        }
         let result = work(self);
-        self.drop_variables(top);
+        if self.variables.len() > top {
+            self.drop_variables(top);
+        }
         self.base = base;
         result
     }

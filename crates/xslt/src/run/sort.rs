@@ -4,7 +4,6 @@
 //! them, letters come first, then accents, then case, as dictionaries have it.
 
 use std::cmp::Ordering;
-use std::sync::Arc;
 
 use super::Machine;
 use crate::compile::program::Sort;
@@ -91,10 +90,7 @@ impl<'t> Machine<'t> {
         });
         let sorted: Vec<NodeId> = places.into_iter().map(|place| nodes[place]).collect();
         // Not in document order, but nobody takes it for a set from here on.
-        Ok(match sorted.as_slice() {
-            [one] => NodeSet::One(*one),
-            _ => NodeSet::Many(Arc::new(sorted)),
-        })
+        Ok(NodeSet::sorted(sorted))
     }
 }
 

@@ -556,8 +556,12 @@ impl<'l> Parser<'l> {
             .take(12)
             .fold(bytes.len() * 31, |hash, byte| hash.wrapping_mul(33).wrapping_add(usize::from(*byte)))
             + bytes.last().map_or(0, |last| usize::from(*last) * 7);
-        let slot = slot % CACHE;
-        if self.cache[slot].raw != raw {
+        // A name is at its slot or at one of the next.
+        let mut slots = (0..4).map(|next| (slot + next) % CACHE);
+        let known = slots.clone().find(|slot| self.cache[*slot].raw == raw);
+        let free = || slots.find(|slot| self.cache[*slot].raw.is_empty());
+        let slot = known.or_else(free).unwrap_or(slot % CACHE);
+        if known.is_none() {
             let (prefix, local) = match raw.split_once(':') {
                 Some((prefix, local)) => (prefix, local),
                 None => ("", raw),
