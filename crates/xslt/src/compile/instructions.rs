@@ -207,7 +207,7 @@ impl Compiler<'_> {
             }
         }
         let name = self.names.name(&namespace, tree.local(node));
-        OutName { prefix, local: Arc::clone(tree.local(node)), namespace, name }
+        OutName::new(prefix, Arc::clone(tree.local(node)), namespace, name)
     }
 
     pub(super) fn literal_element(

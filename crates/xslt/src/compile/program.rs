@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::output::OutputSpec;
 use crate::run::format_number::DecimalFormat;
-use crate::tree::{NONE, NameId, Names, Tree, XML_NAMESPACE};
+use crate::tree::{NONE, NameId, Names, Tree, XML_NAMESPACE, qualified};
 use crate::xml::characters::is_qname;
 use crate::xpath::ast::{Expr, StaticScope};
 use crate::xpath::pattern::Pattern;
@@ -56,18 +56,17 @@ pub(crate) struct OutName {
     pub(crate) prefix: Arc<str>,
     pub(crate) local: Arc<str>,
     pub(crate) namespace: Arc<str>,
+    /// Prefix and local part as they are written.
+    pub(crate) qualified: Arc<str>,
     /// Its number in the names of the stylesheet, or [`NONE`].
     pub(crate) name: NameId,
 }
 
 impl OutName {
-    pub(crate) fn new(prefix: &Arc<str>, local: &Arc<str>, namespace: &Arc<str>) -> Self {
-        Self {
-            prefix: Arc::clone(prefix),
-            local: Arc::clone(local),
-            namespace: Arc::clone(namespace),
-            name: NONE,
-        }
+    pub(crate) fn new(prefix: Arc<str>, local: Arc<str>, namespace: Arc<str>, name: NameId) -> Self {
+        let qualified =
+            if prefix.is_empty() { Arc::clone(&local) } else { Arc::from(qualified(&prefix, &local)) };
+        Self { prefix, local, namespace, qualified, name }
     }
 
     pub(crate) fn same(&self, other: &Self) -> bool {
@@ -103,7 +102,8 @@ impl From<OutName> for Name<'_> {
 impl Name<'_> {
     /// The same name with another prefix.
     pub(crate) fn with_prefix(&self, prefix: Arc<str>) -> Self {
-        Self::from(OutName { prefix, ..OutName::clone(self) })
+        let OutName { local, namespace, name, .. } = OutName::clone(self);
+        Self::from(OutName::new(prefix, local, namespace, name))
     }
 }
 
@@ -249,7 +249,7 @@ impl ComputedName {
             },
         };
         let prefix = if namespace.is_empty() || prefix == "xmlns" { "" } else { prefix };
-        let name = OutName { prefix: Arc::from(prefix), local: Arc::from(local), namespace, name: NONE };
+        let name = OutName::new(Arc::from(prefix), Arc::from(local), namespace, NONE);
         Computed::Name(Name::from(name))
     }
 }

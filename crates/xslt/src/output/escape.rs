@@ -9,7 +9,7 @@ fn reference(out: &mut String, character: char) {
 }
 
 /// Bytes that are looked at together; the compiler makes few instructions of it.
-const BLOCK: usize = 32;
+const BLOCK: usize = 16;
 
 /// How many bytes at the start of `bytes` need no look: whole blocks with none of the `special` bytes.
 #[inline]

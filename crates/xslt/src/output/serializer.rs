@@ -157,7 +157,7 @@ impl<'t> Serializer<'t> {
             return;
         }
         self.out.push_str("<!DOCTYPE ");
-        push_name(&mut self.out, element);
+        self.out.push_str(&element.qualified);
         if let Some(public) = public {
             self.out.push_str(" PUBLIC ");
             push_identifier(&mut self.out, public);
@@ -240,7 +240,7 @@ impl<'t> Serializer<'t> {
         self.before_child(html && html::is_inline(&name.local));
         let inserted_before = self.inserted.len();
         self.out.push('<');
-        push_name(&mut self.out, &name);
+        self.out.push_str(&name.qualified);
         for (prefix, uri) in declarations {
             self.out.push_str(if prefix.is_empty() { " xmlns" } else { " xmlns:" });
             self.out.push_str(prefix);
@@ -250,7 +250,7 @@ impl<'t> Serializer<'t> {
         }
         for attribute in attributes {
             self.out.push(' ');
-            push_name(&mut self.out, &attribute.name);
+            self.out.push_str(&attribute.name.qualified);
             let plain = attribute.name.namespace.is_empty();
             if html
                 && plain
@@ -360,7 +360,7 @@ impl<'t> Serializer<'t> {
         }
         if let Some(open) = self.open.pop() {
             self.out.push_str("</");
-            push_name(&mut self.out, &open.name);
+            self.out.push_str(&open.name.qualified);
             self.out.push('>');
         }
         self.check()
@@ -500,14 +500,6 @@ impl<'t> Serializer<'t> {
         let method = self.method.unwrap_or(Method::Xml);
         Ok((self.encoding.encode(self.out), method, self.encoding_name))
     }
-}
-
-fn push_name(out: &mut String, name: &OutName) {
-    if !name.prefix.is_empty() {
-        out.push_str(&name.prefix);
-        out.push(':');
-    }
-    out.push_str(&name.local);
 }
 
 /// A public or system identifier in the quotes that fit it.

@@ -1,5 +1,7 @@
 //! `xsl:copy` and `xsl:copy-of`.
 
+use std::sync::Arc;
+
 use super::Machine;
 use super::execute::Flow;
 use super::result::{ResultNames, ResultWriter, Target};
@@ -7,12 +9,14 @@ use crate::compile::program::{Instruction, Name, OutName};
 use crate::error::Res;
 use crate::limits::Limits;
 use crate::output::{OutputSpec, Serializer};
-use crate::tree::{NodeId, NodeKind, Tree};
+use crate::tree::{NONE, NodeId, NodeKind, Tree};
 use crate::xpath::eval::Context;
 use crate::xpath::value::{Fragment, Object, Text};
 
 fn out_name(tree: &Tree, index: u32) -> Name<'static> {
-    Name::from(OutName::new(tree.prefix(index), tree.local(index), tree.namespace(index)))
+    let [prefix, local, namespace] =
+        [tree.prefix(index), tree.local(index), tree.namespace(index)].map(Arc::clone);
+    Name::from(OutName::new(prefix, local, namespace, NONE))
 }
 
 impl<'t> Machine<'t> {

@@ -12,7 +12,14 @@ use crate::xpath::eval::Context;
 use crate::xpath::value::{NodeSet, Object, Text};
 
 /// The nodes of one document by the values of one key.
-pub(crate) type KeyIndex<'t> = HashMap<Cow<'t, str>, NodeSet>;
+pub(crate) type KeyIndex<'t> = HashMap<Cow<'t, str>, Members>;
+
+/// The nodes that have a value: gathered in a list, then made a set.
+#[derive(Debug)]
+pub(crate) struct Members {
+    list: Vec<NodeId>,
+    set: NodeSet,
+}
 
 impl<'t> Machine<'t> {
     pub(super) fn key(
@@ -34,7 +41,7 @@ impl<'t> Machine<'t> {
         let Some(number) = number else { return Ok(NodeSet::empty()) };
         let value = self.eval(value, context)?;
         let index = self.key_index(number as u32, context.node.document())?;
-        let members = |value: &str| index.get(value).cloned().unwrap_or(NodeSet::Empty);
+        let members = |value: &str| index.get(value).map_or(NodeSet::Empty, |members| members.set.clone());
         let nodes = match value {
             Object::Nodes(NodeSet::One(node)) => return Ok(members(&self.string_of(node))),
             Object::Nodes(nodes) => nodes,
@@ -43,7 +50,7 @@ impl<'t> Machine<'t> {
         let mut all = Vec::new();
         for node in &*nodes {
             if let Some(found) = index.get(&*self.string_of(*node)) {
-                all.extend_from_slice(found);
+                all.extend_from_slice(&found.set);
             }
         }
         self.budget.spend((nodes.len() + all.len()) as u64)?;
@@ -63,7 +70,7 @@ impl<'t> Machine<'t> {
         let world = self.world;
         let tree = &world.trees.get(document).tree;
         let definition = &world.program.keys[key as usize];
-        let mut index: HashMap<Cow<'t, str>, Vec<NodeId>> = HashMap::new();
+        let mut index: KeyIndex<'t> = HashMap::new();
         for definition in &definition.definitions {
             // Most keys ask for a name: only nodes of that name are looked at.
             let named: Option<Vec<u32>> = match definition.patterns.as_slice() {
@@ -88,7 +95,9 @@ impl<'t> Machine<'t> {
                         Text::Borrowed(text) => Cow::Borrowed(text),
                         other => Cow::Owned(other.into_string()),
                     };
-                    let nodes = index.entry(value).or_default();
+                    let members = index.entry(value);
+                    let nodes =
+                        &mut members.or_insert(Members { list: Vec::new(), set: NodeSet::Empty }).list;
                     if nodes.last() != Some(&node) {
                         nodes.push(node);
                     }
@@ -116,13 +125,9 @@ impl<'t> Machine<'t> {
             };
             done.map_err(|error| self.located(error, definition.module, definition.line))?;
         }
-        if definition.definitions.len() > 1 {
-            for nodes in index.values_mut() {
-                crate::xpath::value::sort(nodes);
-            }
+        for members in index.values_mut() {
+            members.set = NodeSet::unsorted(std::mem::take(&mut members.list));
         }
-        let index: KeyIndex<'t> =
-            index.into_iter().map(|(value, nodes)| (value, NodeSet::sorted(nodes))).collect();
         let index = Arc::new(index);
         self.key_indexes.insert((key, document), Some(Arc::clone(&index)));
         Ok(index)

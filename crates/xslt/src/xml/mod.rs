@@ -357,6 +357,19 @@ impl<'l> Parser<'l> {
             match cursor.text.as_bytes().get(cursor.at + 1) {
                 Some(b'/') => {
                     cursor.at += 2;
+                    if let Some(expected) = open.last()
+                        && let Some(after) = cursor.rest().strip_prefix(expected)
+                        && after.starts_with('>')
+                    {
+                        cursor.at += expected.len() + 1;
+                        open.pop();
+                        self.builder.end_element();
+                        self.scope.truncate(marks.pop().unwrap_or(0));
+                        if single && open.is_empty() {
+                            return Ok(());
+                        }
+                        continue;
+                    }
                     let name = cursor.name("in an end tag")?;
                     cursor.skip_space();
                     cursor.expect(">", "in an end tag")?;
@@ -551,11 +564,9 @@ impl<'l> Parser<'l> {
     /// Prefix and expanded name of a name as written.
     fn resolve(&mut self, raw: &str, element: bool) -> Res<(u16, NameId)> {
         let bytes = raw.as_bytes();
-        let slot = bytes
-            .iter()
-            .take(12)
-            .fold(bytes.len() * 31, |hash, byte| hash.wrapping_mul(33).wrapping_add(usize::from(*byte)))
-            + bytes.last().map_or(0, |last| usize::from(*last) * 7);
+        let byte = |at: usize| bytes.get(at).map_or(0, |byte| usize::from(*byte));
+        let (first, middle, last) = (byte(0), byte(bytes.len() / 2), byte(bytes.len().wrapping_sub(1)));
+        let slot = bytes.len() * 31 + first * 7 + middle * 13 + last * 5;
         // A name is at its slot or at one of the next.
         let mut slots = (0..4).map(|next| (slot + next) % CACHE);
         let known = slots.clone().find(|slot| self.cache[*slot].raw == raw);
