@@ -212,7 +212,7 @@ impl<'t> Machine<'t> {
             child = tree.next_sibling(at);
         }
         self.budget.spend(children.len() as u64)?;
-        Ok(self.into_set(children))
+        Ok(self.set_of(children))
     }
 
     pub(super) fn passed_parameters(

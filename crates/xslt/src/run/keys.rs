@@ -31,11 +31,12 @@ impl<'t> Machine<'t> {
     ) -> Res<NodeSet> {
         let name = self.string(name, context)?;
         let keys = &self.world.program.keys;
-        let number = match name.contains(':') {
-            true => scope.expand(&name, "").and_then(|(namespace, local)| {
+        let number = if name.contains(':') {
+            scope.expand(&name, "").and_then(|(namespace, local)| {
                 keys.iter().position(|key| *key.local == *local && key.namespace == namespace)
-            }),
-            false => keys.iter().position(|key| *key.local == *name && key.namespace.is_empty()),
+            })
+        } else {
+            keys.iter().position(|key| *key.local == *name && key.namespace.is_empty())
         };
         // A key that is not declared has no members.
         let Some(number) = number else { return Ok(NodeSet::empty()) };

@@ -52,7 +52,7 @@ const NAME_BYTES: [bool; 256] = {
 /// How many bytes of the start of `text` are a name.
 pub(crate) fn name_length(text: &str) -> usize {
     let bytes = text.as_bytes();
-    if !bytes.first().is_some_and(|first| first.is_ascii_alphabetic()) {
+    if !bytes.first().is_some_and(u8::is_ascii_alphabetic) {
         return name_length_from(text, 0);
     }
     let ascii = bytes.iter().take_while(|byte| NAME_BYTES[usize::from(**byte)]).count();

@@ -256,7 +256,7 @@ impl<'t> Machine<'t> {
             if step.axis.is_reverse() {
                 found.reverse();
             }
-            return Ok(self.into_set(found));
+            return Ok(self.set_of(found));
         }
         let free = step.predicates.iter().all(|predicate| matches!(predicate, Predicate::Condition(_)));
         let mut found = self.spare_list();
@@ -304,7 +304,7 @@ impl<'t> Machine<'t> {
         }
         self.budget.spend(found.len() as u64)?;
         sort(&mut found);
-        Ok(self.into_set(found))
+        Ok(self.set_of(found))
     }
 
     /// An empty list to gather nodes in.
@@ -313,7 +313,7 @@ impl<'t> Machine<'t> {
     }
 
     /// The nodes of a list, which is kept for later use.
-    pub(crate) fn into_set(&mut self, mut list: Vec<NodeId>) -> NodeSet {
+    pub(crate) fn set_of(&mut self, mut list: Vec<NodeId>) -> NodeSet {
         let set = NodeSet::sorted(&list);
         if list.capacity() <= LIST_KEPT_MAX {
             list.clear();
