@@ -201,7 +201,14 @@ impl Compiler<'_> {
         let pattern = Pattern { head: Head::Root, steps: Vec::new() };
         self.rules.push((
             0,
-            Rule { pattern, template: number, precedence: declaration.precedence, priority: 0.5, order },
+            Rule {
+                only_parents: pattern.only_parents(),
+                pattern,
+                template: number,
+                precedence: declaration.precedence,
+                priority: 0.5,
+                order,
+            },
         ));
         self.templates[number as usize] = Some(Template {
             label: "the stylesheet's only template".to_owned(),
@@ -242,7 +249,14 @@ impl Compiler<'_> {
                 let priority = priority.unwrap_or_else(|| pattern.default_priority());
                 self.rules.push((
                     mode,
-                    Rule { pattern, template: number, precedence: declaration.precedence, priority, order },
+                    Rule {
+                        only_parents: pattern.only_parents(),
+                        pattern,
+                        template: number,
+                        precedence: declaration.precedence,
+                        priority,
+                        order,
+                    },
                 ));
             }
         }
@@ -576,10 +590,10 @@ pub(super) fn modes(count: usize, rules: Vec<(u32, Rule)>, names: &Names) -> Vec
         for rule in &mode.rules {
             match rule.pattern.last() {
                 Some((Axis::Child, NodeTest::Name(name))) => {
-                    mode.by_element.entry(name.name).or_default();
+                    mode.by_element.entry(name.name);
                 }
                 Some((Axis::Attribute, NodeTest::Name(name))) => {
-                    mode.by_attribute.entry(name.name).or_default();
+                    mode.by_attribute.entry(name.name);
                 }
                 _ => {}
             }
@@ -591,7 +605,7 @@ pub(super) fn modes(count: usize, rules: Vec<(u32, Rule)>, names: &Names) -> Vec
                     mode.roots.push(number);
                 } else {
                     // `id()` and `key()` may give any node.
-                    for list in mode.by_element.values_mut().chain(mode.by_attribute.values_mut()) {
+                    for (_, list) in mode.by_element.iter_mut().chain(mode.by_attribute.iter_mut()) {
                         list.push(number);
                     }
                     for list in [
@@ -614,17 +628,12 @@ pub(super) fn modes(count: usize, rules: Vec<(u32, Rule)>, names: &Names) -> Vec
             };
             match test {
                 NodeTest::Name(name) => {
-                    if let Some(list) = by_name.get_mut(&name.name) {
-                        list.push(number);
-                    }
+                    by_name.entry(name.name).push(number);
                     continue;
                 }
                 NodeTest::Principal | NodeTest::Any | NodeTest::Namespace(_) => {
                     for (name, list) in by_name.iter_mut() {
-                        if rule
-                            .pattern
-                            .wants_namespace()
-                            .is_none_or(|wanted| wanted == names.namespace(*name))
+                        if rule.pattern.wants_namespace().is_none_or(|wanted| wanted == names.namespace(name))
                         {
                             list.push(number);
                         }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::program::{
-    Avt, Instruction, Level, LiteralElement, NumberInstruction, Operation, OutName, Parameter, Sort,
+    Avt, ComputedName, Instruction, Level, LiteralElement, NumberInstruction, Operation, OutName, Parameter,
+    Sort,
 };
 use super::scope::Here;
 use super::{Compiler, FUNCTIONS, XSLT};
@@ -206,7 +207,7 @@ impl Compiler<'_> {
             }
         }
         let name = self.names.name(&namespace, tree.local(node));
-        OutName { prefix, local: Arc::clone(tree.local(node)), namespace, name }
+        OutName::new(prefix, Arc::clone(tree.local(node)), namespace, name)
     }
 
     pub(super) fn literal_element(
@@ -279,7 +280,9 @@ impl Compiler<'_> {
         let content = self.body(here);
         self.inherited = outer;
         self.forwards = forwards;
-        let element = LiteralElement { name, namespaces: fresh, attributes, sets, body: content? };
+        let number = self.literals;
+        self.literals += 1;
+        let element = LiteralElement { number, name, namespaces: fresh, attributes, sets, body: content? };
         self.push(here, body, Operation::LiteralElement(Box::new(element)));
         Ok(())
     }
@@ -395,19 +398,21 @@ impl Compiler<'_> {
                     return self.fail(here, format!("`{name}` is not a name of an element"));
                 }
                 let namespace = self.optional_avt(here, "namespace")?;
-                let scope = Arc::new(self.static_scope(here));
+                let scope = self.static_scope(here);
+                let name = ComputedName::new(name, namespace, scope, true, &mut self.names);
                 let sets =
                     self.attribute_set_list(here, here.attribute("use-attribute-sets").unwrap_or(""))?;
                 let content = self.outside(|compiler| compiler.body(here))?;
-                Operation::Element { name, namespace, scope, sets, body: content }
+                Operation::Element { name, sets, body: content }
             }
             "attribute" => {
                 self.check_attributes(here, &["name", "namespace"])?;
                 let name = self.required_avt(here, "name")?;
                 let namespace = self.optional_avt(here, "namespace")?;
-                let scope = Arc::new(self.static_scope(here));
+                let scope = self.static_scope(here);
+                let name = ComputedName::new(name, namespace, scope, false, &mut self.names);
                 let content = self.outside(|compiler| compiler.body(here))?;
-                Operation::Attribute { name, namespace, scope, body: content }
+                Operation::Attribute { name, body: content }
             }
             "comment" => {
                 self.check_attributes(here, &[])?;

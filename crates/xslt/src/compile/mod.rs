@@ -66,6 +66,7 @@ pub(crate) fn compile(
         attribute_sets: Vec::new(),
         decimal_formats: HashMap::new(),
         output: OutputSpec::default(),
+        literals: 0,
         space_rules: Vec::new(),
     };
     compiler.mode_names.insert(None, 0);
@@ -108,6 +109,7 @@ struct Compiler<'l> {
     /// With their precedence.
     decimal_formats: HashMap<(Arc<str>, Arc<str>), (DecimalFormat, u32)>,
     output: OutputSpec,
+    literals: u32,
     space_rules: Vec<program::SpaceRule>,
 }
 
@@ -146,6 +148,7 @@ impl Compiler<'_> {
                 .map(|(name, (format, _))| (name, format))
                 .collect(),
             output: self.output,
+            literals: self.literals,
             space_rules: self.space_rules,
         }
     }

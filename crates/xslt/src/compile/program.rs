@@ -1,11 +1,13 @@
 //! A compiled stylesheet: what the machine runs.
 
 use std::collections::HashMap;
+use std::ops::Deref;
 use std::sync::Arc;
 
 use crate::output::OutputSpec;
 use crate::run::format_number::DecimalFormat;
-use crate::tree::{NONE, NameId, Names, Tree};
+use crate::tree::{NONE, NameId, Names, Tree, XML_NAMESPACE, qualified};
+use crate::xml::characters::is_qname;
 use crate::xpath::ast::{Expr, StaticScope};
 use crate::xpath::pattern::Pattern;
 
@@ -24,6 +26,8 @@ pub(crate) struct Program {
     pub(crate) attribute_sets: Vec<AttributeSet>,
     pub(crate) decimal_formats: HashMap<(Arc<str>, Arc<str>), DecimalFormat>,
     pub(crate) output: OutputSpec,
+    /// How many literal result elements there are.
+    pub(crate) literals: u32,
     /// The best rule first.
     pub(crate) space_rules: Vec<SpaceRule>,
 }
@@ -52,22 +56,54 @@ pub(crate) struct OutName {
     pub(crate) prefix: Arc<str>,
     pub(crate) local: Arc<str>,
     pub(crate) namespace: Arc<str>,
+    /// Prefix and local part as they are written.
+    pub(crate) qualified: Arc<str>,
     /// Its number in the names of the stylesheet, or [`NONE`].
     pub(crate) name: NameId,
 }
 
 impl OutName {
-    pub(crate) fn new(prefix: &Arc<str>, local: &Arc<str>, namespace: &Arc<str>) -> Self {
-        Self {
-            prefix: Arc::clone(prefix),
-            local: Arc::clone(local),
-            namespace: Arc::clone(namespace),
-            name: NONE,
-        }
+    pub(crate) fn new(prefix: Arc<str>, local: Arc<str>, namespace: Arc<str>, name: NameId) -> Self {
+        let qualified =
+            if prefix.is_empty() { Arc::clone(&local) } else { Arc::from(qualified(&prefix, &local)) };
+        Self { prefix, local, namespace, qualified, name }
     }
 
     pub(crate) fn same(&self, other: &Self) -> bool {
         self.local == other.local && self.namespace == other.namespace
+    }
+}
+
+/// A name on its way to the result: one the stylesheet has, or one made while it runs.
+#[derive(Debug, Clone)]
+pub(crate) enum Name<'t> {
+    Written(&'t OutName),
+    Made(Arc<OutName>),
+}
+
+impl Deref for Name<'_> {
+    type Target = OutName;
+
+    #[inline]
+    fn deref(&self) -> &OutName {
+        match self {
+            Self::Written(name) => name,
+            Self::Made(name) => name,
+        }
+    }
+}
+
+impl From<OutName> for Name<'_> {
+    fn from(name: OutName) -> Self {
+        Self::Made(Arc::new(name))
+    }
+}
+
+impl Name<'_> {
+    /// The same name with another prefix.
+    pub(crate) fn with_prefix(&self, prefix: Arc<str>) -> Self {
+        let OutName { local, namespace, name, .. } = OutName::clone(self);
+        Self::from(OutName::new(prefix, local, namespace, name))
     }
 }
 
@@ -83,16 +119,12 @@ pub(crate) enum Operation {
     },
     LiteralElement(Box<LiteralElement>),
     Element {
-        name: Avt,
-        namespace: Option<Avt>,
-        scope: Arc<StaticScope>,
+        name: ComputedName,
         sets: Vec<u32>,
         body: Body,
     },
     Attribute {
-        name: Avt,
-        namespace: Option<Avt>,
-        scope: Arc<StaticScope>,
+        name: ComputedName,
         body: Body,
     },
     Comment(Body),
@@ -152,8 +184,80 @@ pub(crate) enum Operation {
     FunctionResult(Binding),
 }
 
+/// The name of `xsl:element` or `xsl:attribute`.
+#[derive(Debug)]
+pub(crate) struct ComputedName {
+    pub(crate) name: Avt,
+    pub(crate) namespace: Option<Avt>,
+    pub(crate) scope: Arc<StaticScope>,
+    /// What it always is, where nothing of it is computed and nothing is wrong with it.
+    pub(crate) fixed: Option<OutName>,
+}
+
+/// What became of a computed name.
+#[derive(Debug)]
+pub(crate) enum Computed<'t> {
+    Name(Name<'t>),
+    /// It has not the form of a name, or is one that attributes cannot have.
+    NotAName,
+    PrefixNotDeclared,
+}
+
+impl ComputedName {
+    pub(crate) fn new(
+        name: Avt,
+        namespace: Option<Avt>,
+        scope: StaticScope,
+        element: bool,
+        names: &mut Names,
+    ) -> Self {
+        let mut computed = Self { name, namespace, scope: Arc::new(scope), fixed: None };
+        let namespace = match &computed.namespace {
+            None => Some(None),
+            Some(Avt::Constant(namespace)) => Some(Some(&**namespace)),
+            Some(_) => None,
+        };
+        if let (Avt::Constant(name), Some(namespace)) = (&computed.name, namespace)
+            && let Computed::Name(Name::Made(fixed)) = computed.resolve(name, namespace, element)
+        {
+            let mut fixed = Arc::unwrap_or_clone(fixed);
+            fixed.name = names.name(&fixed.namespace, &fixed.local);
+            computed.fixed = Some(fixed);
+        }
+        computed
+    }
+
+    /// The name that is written as `qualified`, in the namespace that the instruction states, if it does.
+    pub(crate) fn resolve(
+        &self,
+        qualified: &str,
+        namespace: Option<&str>,
+        element: bool,
+    ) -> Computed<'static> {
+        let qualified = qualified.trim();
+        if !is_qname(qualified) || (!element && qualified == "xmlns" && namespace.is_none()) {
+            return Computed::NotAName;
+        }
+        let (prefix, local) = qualified.split_once(':').unwrap_or(("", qualified));
+        let namespace: Arc<str> = match namespace {
+            Some(namespace) => Arc::from(namespace),
+            None if prefix == "xml" => Arc::from(XML_NAMESPACE),
+            None if prefix.is_empty() => Arc::from(if element { self.scope.default_namespace() } else { "" }),
+            None => match self.scope.expand(qualified, "") {
+                Some((namespace, _)) => namespace,
+                None => return Computed::PrefixNotDeclared,
+            },
+        };
+        let prefix = if namespace.is_empty() || prefix == "xmlns" { "" } else { prefix };
+        let name = OutName::new(Arc::from(prefix), Arc::from(local), namespace, NONE);
+        Computed::Name(Name::from(name))
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct LiteralElement {
+    /// Counted through the whole stylesheet.
+    pub(crate) number: u32,
     pub(crate) name: OutName,
     pub(crate) namespaces: Vec<(Arc<str>, Arc<str>)>,
     pub(crate) attributes: Vec<(OutName, Avt)>,
@@ -230,15 +334,42 @@ pub(crate) struct Template {
     pub(crate) precedence_first: u32,
 }
 
+/// Numbers of rules by a name of the stylesheet.
+#[derive(Debug, Default)]
+pub(crate) struct ByName(Vec<Option<Vec<u32>>>);
+
+impl ByName {
+    /// The rules of a name; nothing where no rule asks for it.
+    #[inline]
+    pub(crate) fn get(&self, name: NameId) -> Option<&Vec<u32>> {
+        self.0.get(name as usize)?.as_ref()
+    }
+
+    /// The rules of a name, to be added to.
+    pub(crate) fn entry(&mut self, name: NameId) -> &mut Vec<u32> {
+        let at = name as usize;
+        if self.0.len() <= at {
+            self.0.resize(at + 1, None);
+        }
+        self.0[at].get_or_insert_default()
+    }
+
+    /// All names that rules ask for, and their rules.
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (NameId, &mut Vec<u32>)> {
+        let named = self.0.iter_mut().enumerate();
+        named.filter_map(|(name, rules)| Some((name as NameId, rules.as_mut()?)))
+    }
+}
+
 /// The template rules of one mode.
 #[derive(Debug, Default)]
 pub(crate) struct Mode {
     /// All, the best first.
     pub(crate) rules: Vec<Rule>,
     /// Numbers of the rules that elements of a name can match, the best first.
-    pub(crate) by_element: HashMap<NameId, Vec<u32>>,
+    pub(crate) by_element: ByName,
     pub(crate) other_elements: Vec<u32>,
-    pub(crate) by_attribute: HashMap<NameId, Vec<u32>>,
+    pub(crate) by_attribute: ByName,
     pub(crate) other_attributes: Vec<u32>,
     pub(crate) roots: Vec<u32>,
     pub(crate) texts: Vec<u32>,
@@ -249,6 +380,9 @@ pub(crate) struct Mode {
 #[derive(Debug)]
 pub(crate) struct Rule {
     pub(crate) pattern: Pattern,
+    /// The names of the parent, its parent and so on, where the pattern asks for nothing but these and what the
+    /// tables of [`Mode`] have told already.
+    pub(crate) only_parents: Option<Vec<NameId>>,
     pub(crate) template: u32,
     pub(crate) precedence: u32,
     pub(crate) priority: f64,

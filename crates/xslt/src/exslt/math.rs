@@ -31,7 +31,7 @@ impl<'t> Machine<'t> {
                 if matches!(extension, E::Minimum | E::Maximum) {
                     return Ok(Object::Number(wanted));
                 }
-                let best = nodes
+                let best: Vec<_> = nodes
                     .iter()
                     .zip(&values)
                     .filter(|(_, value)| **value == wanted)

@@ -78,6 +78,7 @@ impl<'t> Machine<'t> {
         self.budget.spend(tree.nodes.len() as u64)?;
         self.budget.hold(tree.memory_bytes())?;
         let number = self.world.trees.push(Arc::new(tree), &self.world.program.names)?;
-        Ok(NodeSet::sorted(indexes.into_iter().map(|index| NodeId::new(number, index)).collect()))
+        let nodes: Vec<_> = indexes.into_iter().map(|index| NodeId::new(number, index)).collect();
+        Ok(NodeSet::sorted(nodes))
     }
 }

@@ -20,7 +20,7 @@ impl<'t> Machine<'t> {
         self.budget.spend(left.len() as u64)?;
         if extension == Extension::Distinct {
             let mut seen = HashSet::new();
-            let distinct = left
+            let distinct: Vec<NodeId> = left
                 .iter()
                 .filter(|node| seen.insert(self.string_of(**node).into_string()))
                 .copied()

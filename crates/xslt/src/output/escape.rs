@@ -8,21 +8,41 @@ fn reference(out: &mut String, character: char) {
     let _ = write!(out, "&#{};", character as u32);
 }
 
-/// Writes `text` with what `special` gives for a byte in its place; characters the encoding lacks become references.
-fn escape(out: &mut String, text: &str, encoding: Encoding, special: impl Fn(u8) -> Option<&'static str>) {
+/// Bytes that are looked at together; the compiler makes few instructions of it.
+const BLOCK: usize = 16;
+
+/// How many bytes at the start of `bytes` need no look: whole blocks with none of the `special` bytes.
+#[inline]
+fn plain_blocks<const N: usize>(bytes: &[u8], special: &[(u8, &str); N], complete: bool) -> usize {
+    let beyond = if complete { 0 } else { 0x80 };
+    let is_plain = |block: &&[u8; BLOCK]| {
+        let found = block.iter().fold(0, |found, byte| {
+            special
+                .iter()
+                .fold(found | (byte & beyond), |found, (special, _)| found | u8::from(byte == special))
+        });
+        found == 0
+    };
+    bytes.as_chunks::<BLOCK>().0.iter().take_while(is_plain).count() * BLOCK
+}
+
+/// Writes `text` with what `special` has for a byte in its place; characters the encoding lacks become references.
+#[inline]
+fn escape<const N: usize>(out: &mut String, text: &str, encoding: Encoding, special: &[(u8, &str); N]) {
     let bytes = text.as_bytes();
     let mut start = 0;
-    let mut at = 0;
     let complete = encoding.is_complete();
+    let mut at = plain_blocks(bytes, special, complete);
     while at < bytes.len() {
         let byte = bytes[at];
         if byte < 0x80 {
-            if let Some(replacement) = special(byte) {
-                out.push_str(&text[start..at]);
-                out.push_str(replacement);
-                start = at + 1;
-            }
             at += 1;
+            if let Some((_, replacement)) = special.iter().find(|(special, _)| *special == byte) {
+                out.push_str(&text[start..at - 1]);
+                out.push_str(replacement);
+                start = at;
+                at += plain_blocks(&bytes[at..], special, complete);
+            }
         } else if complete {
             at += 1;
         } else {
@@ -39,36 +59,27 @@ fn escape(out: &mut String, text: &str, encoding: Encoding, special: impl Fn(u8)
 }
 
 pub(super) fn text(out: &mut String, text: &str, encoding: Encoding) {
-    escape(out, text, encoding, |byte| match byte {
-        b'<' => Some("&lt;"),
-        b'>' => Some("&gt;"),
-        b'&' => Some("&amp;"),
-        b'\r' => Some("&#13;"),
-        _ => None,
-    });
+    const SPECIAL: [(u8, &str); 4] = [(b'<', "&lt;"), (b'>', "&gt;"), (b'&', "&amp;"), (b'\r', "&#13;")];
+    escape(out, text, encoding, &SPECIAL);
 }
 
 pub(super) fn attribute(out: &mut String, text: &str, encoding: Encoding) {
-    escape(out, text, encoding, |byte| match byte {
-        b'<' => Some("&lt;"),
-        b'>' => Some("&gt;"),
-        b'&' => Some("&amp;"),
-        b'"' => Some("&quot;"),
-        b'\n' => Some("&#10;"),
-        b'\r' => Some("&#13;"),
-        b'\t' => Some("&#9;"),
-        _ => None,
-    });
+    const SPECIAL: [(u8, &str); 7] = [
+        (b'<', "&lt;"),
+        (b'>', "&gt;"),
+        (b'&', "&amp;"),
+        (b'"', "&quot;"),
+        (b'\n', "&#10;"),
+        (b'\r', "&#13;"),
+        (b'\t', "&#9;"),
+    ];
+    escape(out, text, encoding, &SPECIAL);
 }
 
 /// Text in HTML.
 pub(super) fn html_text(out: &mut String, text: &str, encoding: Encoding) {
-    escape(out, text, encoding, |byte| match byte {
-        b'<' => Some("&lt;"),
-        b'>' => Some("&gt;"),
-        b'&' => Some("&amp;"),
-        _ => None,
-    });
+    const SPECIAL: [(u8, &str); 3] = [(b'<', "&lt;"), (b'>', "&gt;"), (b'&', "&amp;")];
+    escape(out, text, encoding, &SPECIAL);
 }
 
 /// An attribute in HTML: `<` stays, and so does `&` before `{`.
@@ -83,11 +94,8 @@ pub(super) fn html_attribute(out: &mut String, text: &str, encoding: Encoding) {
 }
 
 fn html_attribute_part(out: &mut String, text: &str, encoding: Encoding) {
-    escape(out, text, encoding, |byte| match byte {
-        b'&' => Some("&amp;"),
-        b'"' => Some("&quot;"),
-        _ => None,
-    });
+    const SPECIAL: [(u8, &str); 2] = [(b'&', "&amp;"), (b'"', "&quot;")];
+    escape(out, text, encoding, &SPECIAL);
 }
 
 /// An address in HTML: characters beyond ASCII become percent escapes of their UTF-8 bytes.
@@ -106,7 +114,7 @@ pub(super) fn uri(text: &str) -> String {
 
 /// Text that is written as it is; references only where the encoding has no such character.
 pub(super) fn raw(out: &mut String, text: &str, encoding: Encoding) {
-    escape(out, text, encoding, |_| None);
+    escape(out, text, encoding, &[]);
 }
 
 /// Text as CDATA sections: `]]>` is split, and characters the encoding lacks stand between sections.

@@ -3,15 +3,18 @@
 use std::sync::Arc;
 
 use super::{Encoding, Method, OutputSpec, escape, html};
-use crate::compile::program::OutName;
+use crate::compile::program::{Name, OutName};
 use crate::error::{Limit, Res, limit_error};
 use crate::tree::{XML_NAMESPACE, is_space};
+use crate::xpath::value::Text;
 
 /// An attribute of the result.
 #[derive(Debug)]
-pub(crate) struct OutAttribute {
-    pub(crate) name: OutName,
-    pub(crate) value: String,
+pub(crate) struct OutAttribute<'t> {
+    pub(crate) name: Name<'t>,
+    pub(crate) value: Text<'t>,
+    /// It belongs to a literal result element.
+    pub(crate) literal: bool,
 }
 
 /// What came before the method was known.
@@ -23,8 +26,8 @@ enum Early {
 }
 
 #[derive(Debug)]
-struct Open {
-    name: OutName,
+struct Open<'t> {
+    name: Name<'t>,
     /// Text is written as CDATA sections.
     cdata: bool,
     /// HTML: text is written as it is.
@@ -40,15 +43,15 @@ struct Open {
 
 /// Writes a result.
 #[derive(Debug)]
-pub(crate) struct Serializer {
-    spec: OutputSpec,
+pub(crate) struct Serializer<'t> {
+    spec: &'t OutputSpec,
     encoding: Encoding,
     encoding_name: String,
     method: Option<Method>,
     out: String,
     early: Vec<Early>,
     early_bytes: usize,
-    open: Vec<Open>,
+    open: Vec<Open<'t>>,
     /// `<name …` was written, its `>` not yet.
     tag_open: bool,
     cdata: String,
@@ -63,15 +66,15 @@ pub(crate) struct Serializer {
     wrote_top: bool,
 }
 
-impl Serializer {
-    pub(crate) fn new(spec: &OutputSpec, bytes_max: usize) -> Self {
+impl<'t> Serializer<'t> {
+    pub(crate) fn new(spec: &'t OutputSpec, bytes_max: usize, bytes_expected: usize) -> Self {
         let (encoding, encoding_name) = Encoding::named(spec.encoding.value.as_deref());
         Self {
-            spec: spec.clone(),
+            spec,
             encoding,
             encoding_name,
             method: spec.method.value,
-            out: String::new(),
+            out: String::with_capacity(bytes_expected.min(bytes_max)),
             early: Vec::new(),
             early_bytes: 0,
             open: Vec::new(),
@@ -154,7 +157,7 @@ impl Serializer {
             return;
         }
         self.out.push_str("<!DOCTYPE ");
-        push_name(&mut self.out, element);
+        self.out.push_str(&element.qualified);
         if let Some(public) = public {
             self.out.push_str(" PUBLIC ");
             push_identifier(&mut self.out, public);
@@ -216,28 +219,28 @@ impl Serializer {
 
     pub(crate) fn start_element(
         &mut self,
-        name: &OutName,
+        name: Name<'t>,
         declarations: &[(Arc<str>, Arc<str>)],
-        attributes: &[OutAttribute],
+        attributes: &[OutAttribute<'t>],
     ) -> Res<()> {
         if !self.started {
-            self.decide(Some(name))?;
+            self.decide(Some(&name))?;
         }
         if self.method == Some(Method::Text) {
             return Ok(());
         }
         let html = self.is_html() && name.namespace.is_empty();
-        if html && self.says_encoding(name, attributes) {
+        if html && self.says_encoding(&name, attributes) {
             self.head = None;
         }
         if self.open.is_empty() {
             self.close_tag();
-            self.doctype(name);
+            self.doctype(&name);
         }
         self.before_child(html && html::is_inline(&name.local));
         let inserted_before = self.inserted.len();
         self.out.push('<');
-        push_name(&mut self.out, name);
+        self.out.push_str(&name.qualified);
         for (prefix, uri) in declarations {
             self.out.push_str(if prefix.is_empty() { " xmlns" } else { " xmlns:" });
             self.out.push_str(prefix);
@@ -247,7 +250,7 @@ impl Serializer {
         }
         for attribute in attributes {
             self.out.push(' ');
-            push_name(&mut self.out, &attribute.name);
+            self.out.push_str(&attribute.name.qualified);
             let plain = attribute.name.namespace.is_empty();
             if html
                 && plain
@@ -275,22 +278,23 @@ impl Serializer {
         let keeps = attributes.iter().any(|attribute| {
             &*attribute.name.local == "space"
                 && *attribute.name.namespace == *XML_NAMESPACE
-                && attribute.value == "preserve"
+                && &*attribute.value == "preserve"
         });
         let indents = self.open.last().map_or_else(|| self.indents(), |open| open.indents)
             && !keeps
             && !(html && html::keeps_space(&name.local));
+        let head = html && self.open.len() == 1 && name.local.eq_ignore_ascii_case("head");
         self.open.push(Open {
-            name: name.clone(),
             cdata,
             raw_text: html && html::is_raw_text(&name.local),
+            name,
             html,
             has_children: false,
             indents,
             inserted_before,
         });
         self.tag_open = true;
-        if html && name.local.eq_ignore_ascii_case("head") && self.open.len() == 2 {
+        if head {
             self.close_tag();
             self.head = Some(self.out.len());
         }
@@ -314,7 +318,7 @@ impl Serializer {
     }
 
     /// Whether this is a `meta` that says the encoding.
-    fn says_encoding(&self, name: &OutName, attributes: &[OutAttribute]) -> bool {
+    fn says_encoding(&self, name: &OutName, attributes: &[OutAttribute<'t>]) -> bool {
         name.local.eq_ignore_ascii_case("meta")
             && self.open.last().is_some_and(|open| open.html && open.name.local.eq_ignore_ascii_case("head"))
             && attributes.iter().any(|attribute| {
@@ -356,7 +360,7 @@ impl Serializer {
         }
         if let Some(open) = self.open.pop() {
             self.out.push_str("</");
-            push_name(&mut self.out, &open.name);
+            self.out.push_str(&open.name.qualified);
             self.out.push('>');
         }
         self.check()
@@ -496,14 +500,6 @@ impl Serializer {
         let method = self.method.unwrap_or(Method::Xml);
         Ok((self.encoding.encode(self.out), method, self.encoding_name))
     }
-}
-
-fn push_name(out: &mut String, name: &OutName) {
-    if !name.prefix.is_empty() {
-        out.push_str(&name.prefix);
-        out.push(':');
-    }
-    out.push_str(&name.local);
 }
 
 /// A public or system identifier in the quotes that fit it.

@@ -4,17 +4,19 @@ use std::sync::Arc;
 
 use super::Machine;
 use super::execute::Flow;
-use super::result::{ResultWriter, Target};
-use crate::compile::program::{Instruction, OutName};
+use super::result::{ResultNames, ResultWriter, Target};
+use crate::compile::program::{Instruction, Name, OutName};
 use crate::error::Res;
 use crate::limits::Limits;
 use crate::output::{OutputSpec, Serializer};
-use crate::tree::{Names, NodeId, NodeKind, Tree};
+use crate::tree::{NONE, NodeId, NodeKind, Tree};
 use crate::xpath::eval::Context;
-use crate::xpath::value::{Fragment, Object};
+use crate::xpath::value::{Fragment, Object, Text};
 
-fn out_name(tree: &Tree, index: u32) -> OutName {
-    OutName::new(tree.prefix(index), tree.local(index), tree.namespace(index))
+fn out_name(tree: &Tree, index: u32) -> Name<'static> {
+    let [prefix, local, namespace] =
+        [tree.prefix(index), tree.local(index), tree.namespace(index)].map(Arc::clone);
+    Name::from(OutName::new(prefix, local, namespace, NONE))
 }
 
 impl<'t> Machine<'t> {
@@ -92,7 +94,7 @@ impl<'t> Machine<'t> {
 }
 
 /// Copies a subtree; of a root, what it contains.
-fn copy_tree(writer: &mut ResultWriter, names: &mut Arc<Names>, tree: &Tree, top: u32) -> Res<()> {
+fn copy_tree(writer: &mut ResultWriter<'_>, names: &mut ResultNames, tree: &Tree, top: u32) -> Res<()> {
     // Where the open elements end.
     let mut open: Vec<u32> = Vec::new();
     let mut at = top;
@@ -124,7 +126,7 @@ fn copy_tree(writer: &mut ResultWriter, names: &mut Arc<Names>, tree: &Tree, top
                 open.push(node.end);
             }
             NodeKind::Attribute => {
-                let (name, value) = (out_name(tree, at), tree.value(at).to_owned());
+                let (name, value) = (out_name(tree, at), Text::Owned(tree.value(at).to_owned()));
                 if at == top {
                     writer.attribute(name, value);
                 } else {
@@ -152,9 +154,9 @@ pub(super) fn fragment_text(fragment: &Fragment, limits: &Limits) -> Res<String>
     let mut spec = OutputSpec::default();
     spec.omit_declaration.set(true, 0);
     spec.method.set(crate::output::Method::Xml, 0);
-    let serializer = Serializer::new(&spec, limits.output_bytes_max);
+    let serializer = Serializer::new(&spec, limits.output_bytes_max, 0);
     let mut writer = ResultWriter::new(Target::Serializer(Box::new(serializer)));
-    let mut names = Arc::clone(&tree.names);
+    let mut names = ResultNames::of_tree(tree);
     copy_tree(&mut writer, &mut names, tree, 0)?;
     writer.flush(&mut names)?;
     match writer.into_target() {

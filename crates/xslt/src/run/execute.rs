@@ -1,15 +1,14 @@
 //! The instructions.
 
-use std::sync::Arc;
-
 use super::{Machine, Passed};
 use crate::compile::program::{
-    Avt, AvtPart, Binding, Instruction, LiteralElement, Operation, OutName, Parameter,
+    Avt, AvtPart, Binding, Body, Computed, ComputedName, Instruction, LiteralElement, Name, Operation,
+    Parameter,
 };
 use crate::error::{Res, run_error};
-use crate::tree::{NONE, NodeId, XML_NAMESPACE};
-use crate::xml::characters::{is_ncname, is_qname};
-use crate::xpath::ast::StaticScope;
+use crate::tree::NodeId;
+use crate::xml::characters::is_ncname;
+use crate::xpath::ast::Expr;
 use crate::xpath::eval::Context;
 use crate::xpath::value::{NodeSet, Object, Text};
 
@@ -75,12 +74,8 @@ impl<'t> Machine<'t> {
                 }
             }
             Operation::Choose { whens, otherwise } => {
-                for (test, body) in whens {
-                    if self.boolean(test, context)? {
-                        return self.nested(body, context);
-                    }
-                }
-                return self.nested(otherwise, context);
+                let chosen = self.chosen(whens, otherwise, context)?;
+                return self.nested(chosen, context);
             }
             Operation::ForEach { select, sorts, body } => {
                 let mut nodes = self.nodes(select, context)?;
@@ -140,14 +135,12 @@ impl<'t> Machine<'t> {
                 };
                 self.set_local(*slot, value)?;
             }
-            Operation::Element { name, namespace, scope, sets, body } => {
-                return self.computed_element(name, namespace.as_ref(), scope, sets, body, context);
+            Operation::Element { name, sets, body } => {
+                return self.computed_element(name, sets, body, context);
             }
-            Operation::Attribute { name, namespace, scope, body } => {
-                self.computed_attribute(name, namespace.as_ref(), scope, body, context)?;
-            }
+            Operation::Attribute { name, body } => self.computed_attribute(name, body, context)?,
             Operation::Comment(body) => {
-                let mut text = self.text_of(body, context)?;
+                let mut text = self.text_of(body, context)?.into_string();
                 while text.contains("--") {
                     text = text.replace("--", "- -");
                 }
@@ -192,19 +185,34 @@ impl<'t> Machine<'t> {
         Ok(Flow::Next)
     }
 
+    /// What `xsl:choose` goes on with.
+    pub(super) fn chosen(
+        &mut self,
+        whens: &'t [(Expr, Body)],
+        otherwise: &'t Body,
+        context: &Context,
+    ) -> Res<&'t Body> {
+        for (test, body) in whens {
+            if self.boolean(test, context)? {
+                return Ok(body);
+            }
+        }
+        Ok(otherwise)
+    }
+
     fn children(&mut self, node: NodeId) -> Res<NodeSet> {
         if node.sub() != 0 {
             return Ok(NodeSet::empty());
         }
         let tree = &self.world.trees.get(node.document()).tree;
-        let mut children = Vec::new();
+        let mut children = self.spare_list();
         let mut child = tree.first_child(node.index());
         while let Some(at) = child {
             children.push(NodeId::new(node.document(), at));
             child = tree.next_sibling(at);
         }
         self.budget.spend(children.len() as u64)?;
-        Ok(NodeSet::sorted(children))
+        Ok(self.set_of(children))
     }
 
     pub(super) fn passed_parameters(
@@ -231,9 +239,9 @@ impl<'t> Machine<'t> {
     }
 
     /// The value of an attribute value template.
-    pub(super) fn avt(&mut self, avt: &Avt, context: &Context) -> Res<Text<'t>> {
+    pub(super) fn avt(&mut self, avt: &'t Avt, context: &Context) -> Res<Text<'t>> {
         match avt {
-            Avt::Constant(text) => Ok(Text::Shared(Arc::clone(text))),
+            Avt::Constant(text) => Ok(Text::Borrowed(text)),
             Avt::Parts(parts) => {
                 if let [AvtPart::Expr(expr)] = parts.as_slice() {
                     return self.string(expr, context);
@@ -252,46 +260,56 @@ impl<'t> Machine<'t> {
     }
 
     fn literal_element(&mut self, element: &'t LiteralElement, context: &Context) -> Res<Flow<'t>> {
-        self.writer.start_element(element.name.clone(), &mut self.names)?;
-        for (prefix, uri) in &element.namespaces {
-            self.writer.namespace(prefix, uri);
-        }
+        self.writer.start_literal(element, &mut self.names)?;
         if !element.sets.is_empty() {
             self.use_sets(&element.sets, context)?;
         }
         for (name, value) in &element.attributes {
-            let value = self.avt(value, context)?.into_string();
-            self.writer.attribute(name.clone(), value);
+            let value = self.avt(value, context)?;
+            self.writer.literal_attribute(name, value);
         }
         let flow = self.nested(&element.body, context)?;
         self.writer.end_element(&mut self.names)?;
         Ok(flow)
     }
 
+    /// The name that an instruction computes.
+    fn computed_name(
+        &mut self,
+        name: &'t ComputedName,
+        element: bool,
+        context: &Context,
+    ) -> Res<Computed<'t>> {
+        if let Some(fixed) = &name.fixed {
+            return Ok(Computed::Name(Name::Written(fixed)));
+        }
+        let qualified = self.avt(&name.name, context)?;
+        let namespace = match &name.namespace {
+            Some(namespace) => Some(self.avt(namespace, context)?),
+            None => None,
+        };
+        Ok(match name.resolve(&qualified, namespace.as_deref(), element) {
+            Computed::PrefixNotDeclared if element => {
+                let qualified = qualified.trim();
+                return Err(run_error(format!("the prefix of the element `{qualified}` is not declared")));
+            }
+            other => other,
+        })
+    }
+
     fn computed_element(
         &mut self,
-        name: &Avt,
-        namespace: Option<&Avt>,
-        scope: &StaticScope,
+        name: &'t ComputedName,
         sets: &'t [u32],
         body: &'t [Instruction],
         context: &Context,
     ) -> Res<Flow<'t>> {
-        let qualified = self.avt(name, context)?;
-        let namespace = match namespace {
-            Some(namespace) => Some(self.avt(namespace, context)?),
-            None => None,
-        };
-        let qualified = qualified.trim();
-        if !is_qname(qualified) {
+        let Computed::Name(name) = self.computed_name(name, true, context)? else {
             // The Recommendation lets us go on without the element.
             self.writer.flush(&mut self.names)?;
             return self.nested(body, context);
-        }
-        let Some(out) = computed_name(qualified, namespace.as_deref(), scope, true) else {
-            return Err(run_error(format!("the prefix of the element `{qualified}` is not declared")));
         };
-        self.writer.start_element(out, &mut self.names)?;
+        self.writer.start_element(name, &mut self.names)?;
         if !sets.is_empty() {
             self.use_sets(sets, context)?;
         }
@@ -300,54 +318,14 @@ impl<'t> Machine<'t> {
         Ok(flow)
     }
 
-    fn computed_attribute(
-        &mut self,
-        name: &Avt,
-        namespace: Option<&Avt>,
-        scope: &StaticScope,
-        body: &'t crate::compile::program::Body,
-        context: &Context,
-    ) -> Res<()> {
-        let qualified = self.avt(name, context)?;
-        let namespace = match namespace {
-            Some(namespace) => Some(self.avt(namespace, context)?),
-            None => None,
-        };
+    fn computed_attribute(&mut self, name: &'t ComputedName, body: &'t Body, context: &Context) -> Res<()> {
+        let name = self.computed_name(name, false, context)?;
         let value = self.text_of(body, context)?;
-        let qualified = qualified.trim();
-        if !is_qname(qualified) || (qualified == "xmlns" && namespace.is_none()) {
-            return Ok(());
-        }
-        if let Some(mut out) = computed_name(qualified, namespace.as_deref(), scope, false) {
-            if &*out.prefix == "xmlns" {
-                out.prefix = Arc::from("");
-            }
+        if let Computed::Name(name) = name {
             // Without an element to take it, the attribute is left out, as the Recommendation allows.
-            self.writer.attribute(out, value);
+            self.writer.attribute(name, value);
             self.budget.spend(self.writer.attribute_count() as u64 / 2)?;
         }
         Ok(())
     }
-}
-
-/// The name of an element or attribute that is computed; `None` where its prefix is not declared.
-fn computed_name(
-    qualified: &str,
-    namespace: Option<&str>,
-    scope: &StaticScope,
-    element: bool,
-) -> Option<OutName> {
-    let (prefix, local) = qualified.split_once(':').unwrap_or(("", qualified));
-    let namespace: Arc<str> = match namespace {
-        Some(namespace) => Arc::from(namespace),
-        None if prefix == "xml" => Arc::from(XML_NAMESPACE),
-        None if prefix.is_empty() => Arc::from(if element { scope.default_namespace() } else { "" }),
-        None => scope.expand(qualified, "")?.0,
-    };
-    let prefix: Arc<str> = if namespace.is_empty() || (prefix == "xmlns" && element) {
-        Arc::from("")
-    } else {
-        Arc::from(prefix)
-    };
-    Some(OutName { prefix, local: Arc::from(local), namespace, name: NONE })
 }

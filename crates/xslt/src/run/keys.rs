@@ -12,7 +12,14 @@ use crate::xpath::eval::Context;
 use crate::xpath::value::{NodeSet, Object, Text};
 
 /// The nodes of one document by the values of one key.
-pub(crate) type KeyIndex<'t> = HashMap<Cow<'t, str>, Vec<NodeId>>;
+pub(crate) type KeyIndex<'t> = HashMap<Cow<'t, str>, Members>;
+
+/// The nodes that have a value: gathered in a list, then made a set.
+#[derive(Debug)]
+pub(crate) struct Members {
+    list: Vec<NodeId>,
+    set: NodeSet,
+}
 
 impl<'t> Machine<'t> {
     pub(super) fn key(
@@ -23,24 +30,28 @@ impl<'t> Machine<'t> {
         context: &Context,
     ) -> Res<NodeSet> {
         let name = self.string(name, context)?;
-        let expanded = scope.expand(&name, "");
-        let number = expanded.and_then(|(namespace, local)| {
-            self.world.program.keys.iter().position(|key| *key.local == *local && key.namespace == namespace)
-        });
+        let keys = &self.world.program.keys;
+        let number = if name.contains(':') {
+            scope.expand(&name, "").and_then(|(namespace, local)| {
+                keys.iter().position(|key| *key.local == *local && key.namespace == namespace)
+            })
+        } else {
+            keys.iter().position(|key| *key.local == *name && key.namespace.is_empty())
+        };
         // A key that is not declared has no members.
         let Some(number) = number else { return Ok(NodeSet::empty()) };
         let value = self.eval(value, context)?;
         let index = self.key_index(number as u32, context.node.document())?;
-        let Object::Nodes(nodes) = value else {
-            let value = self.to_text(value);
-            return Ok(index
-                .get(&*value)
-                .map_or_else(NodeSet::empty, |found| NodeSet::sorted(found.clone())));
+        let members = |value: &str| index.get(value).map_or(NodeSet::Empty, |members| members.set.clone());
+        let nodes = match value {
+            Object::Nodes(NodeSet::One(node)) => return Ok(members(&self.string_of(node))),
+            Object::Nodes(nodes) => nodes,
+            other => return Ok(members(&self.to_text(other))),
         };
         let mut all = Vec::new();
         for node in &*nodes {
             if let Some(found) = index.get(&*self.string_of(*node)) {
-                all.extend_from_slice(found);
+                all.extend_from_slice(&found.set);
             }
         }
         self.budget.spend((nodes.len() + all.len()) as u64)?;
@@ -85,7 +96,9 @@ impl<'t> Machine<'t> {
                         Text::Borrowed(text) => Cow::Borrowed(text),
                         other => Cow::Owned(other.into_string()),
                     };
-                    let nodes = index.entry(value).or_default();
+                    let members = index.entry(value);
+                    let nodes =
+                        &mut members.or_insert(Members { list: Vec::new(), set: NodeSet::Empty }).list;
                     if nodes.last() != Some(&node) {
                         nodes.push(node);
                     }
@@ -113,10 +126,8 @@ impl<'t> Machine<'t> {
             };
             done.map_err(|error| self.located(error, definition.module, definition.line))?;
         }
-        if definition.definitions.len() > 1 {
-            for nodes in index.values_mut() {
-                crate::xpath::value::sort(nodes);
-            }
+        for members in index.values_mut() {
+            members.set = NodeSet::unsorted(std::mem::take(&mut members.list));
         }
         let index = Arc::new(index);
         self.key_indexes.insert((key, document), Some(Arc::clone(&index)));

@@ -4,11 +4,20 @@ use std::ops::{ControlFlow, Range};
 
 use super::Machine;
 use crate::error::Res;
-use crate::tree::{NodeId, NodeKind};
+use crate::tree::{Entry, NameId, NodeId, NodeKind};
 use crate::xpath::ast::{Axis, Predicate};
 use crate::xpath::axes::{TreeTest, walk};
 use crate::xpath::eval::Context;
 use crate::xpath::pattern::{Head, Pattern, PatternStep};
+
+/// Whether the parent of a node, its parent and so on have these names.
+fn has_parents(entry: &Entry, index: u32, parents: &[NameId]) -> bool {
+    let mut at = index;
+    parents.iter().all(|name| {
+        at = entry.tree.node(at).parent;
+        entry.sheet_name(entry.tree.node(at).name) == *name
+    })
+}
 
 impl<'t> Machine<'t> {
     /// The template of the best rule for a node; with `precedences`, only of rules of these import precedences.
@@ -34,7 +43,7 @@ impl<'t> Machine<'t> {
                 } else {
                     (&rules.by_attribute, &rules.other_attributes)
                 };
-                named.get(&name).unwrap_or(others)
+                named.get(name).unwrap_or(others)
             }
         };
         for number in candidates {
@@ -42,7 +51,14 @@ impl<'t> Machine<'t> {
             if precedences.as_ref().is_some_and(|allowed| !allowed.contains(&rule.precedence)) {
                 continue;
             }
-            if self.matches(&rule.pattern, node)? {
+            let matches = match &rule.only_parents {
+                Some(parents) => {
+                    self.budget.spend(1 + parents.len() as u64)?;
+                    has_parents(entry, node.index(), parents)
+                }
+                None => self.matches(&rule.pattern, node)?,
+            };
+            if matches {
                 return Ok(Some(rule.template));
             }
         }

@@ -21,7 +21,7 @@ mod sort;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use result::{ResultWriter, Target};
+use result::{ResultNames, ResultWriter, Target};
 
 use crate::compile::program::{Binding, Body, Program};
 use crate::error::{ErrorKind, Limit, Res, XsltError, limit_error, run_error};
@@ -101,7 +101,7 @@ pub(crate) struct Machine<'t> {
     passed: Passed<'t>,
     globals: Vec<GlobalState<'t>>,
     pub(crate) parameters: &'t [(NameId, Object<'static>)],
-    pub(crate) writer: ResultWriter,
+    pub(crate) writer: ResultWriter<'t>,
     /// Templates and functions inside of each other.
     depth: u32,
     /// How much native stack is used, in calls that take much of it.
@@ -110,13 +110,15 @@ pub(crate) struct Machine<'t> {
     rule: Option<CurrentRule>,
     /// What is running, for messages.
     pub(crate) running: Option<&'t str>,
-    names: Arc<Names>,
+    names: ResultNames,
     key_indexes: HashMap<(u32, u32), Option<Arc<keys::KeyIndex<'t>>>>,
     documents: HashMap<String, Option<u32>>,
     fragments: HashMap<usize, (Arc<Fragment>, u32)>,
     messages: Vec<Message>,
     message_bytes: usize,
     active_sets: Vec<u32>,
+    /// Lists that were used and are empty again.
+    pub(crate) lists: Vec<Vec<NodeId>>,
     pub(crate) random: u64,
     pub(crate) regexes: HashMap<(String, bool), Arc<regex::Regex>>,
     numbered: HashMap<usize, number::Counter>,
@@ -137,7 +139,9 @@ pub(crate) fn transform(
         Arc::clone(&document.tree)
     };
     let number = world.trees.push(tree, &program.names)?;
-    let mut machine = Machine::new(&world, parameters);
+    // Results are mostly about as large as the text of the document.
+    let bytes_expected = document.tree.text.len() + 512;
+    let mut machine = Machine::new(&world, parameters, bytes_expected);
     machine.documents.insert(document.tree.uri.clone(), Some(number));
     let run = |machine: &mut Machine<'_>| -> Res<()> {
         let root = NodeId::new(number, 0);
@@ -164,8 +168,9 @@ pub(crate) fn transform(
 }
 
 impl<'t> Machine<'t> {
-    fn new(world: &'t World<'t>, parameters: &'t [(NameId, Object<'static>)]) -> Self {
-        let serializer = Serializer::new(&world.program.output, world.limits.output_bytes_max);
+    fn new(world: &'t World<'t>, parameters: &'t [(NameId, Object<'static>)], bytes_expected: usize) -> Self {
+        let serializer =
+            Serializer::new(&world.program.output, world.limits.output_bytes_max, bytes_expected);
         Self {
             world,
             budget: Budget::new(world.limits),
@@ -180,13 +185,14 @@ impl<'t> Machine<'t> {
             on_large_stack: false,
             rule: None,
             running: None,
-            names: Arc::new(Names::above(Arc::clone(&world.program.names))),
+            names: ResultNames::new(world.program),
             key_indexes: HashMap::new(),
             documents: HashMap::new(),
             fragments: HashMap::new(),
             messages: Vec::new(),
             message_bytes: 0,
             active_sets: Vec::new(),
+            lists: Vec::new(),
             random: 0x9e37_79b9_7f4a_7c15,
             regexes: HashMap::new(),
             numbered: HashMap::new(),
@@ -234,9 +240,13 @@ impl<'t> Machine<'t> {
     fn with_frame<T>(&mut self, slots: u32, work: impl FnOnce(&mut Self) -> Res<T>) -> Res<T> {
         let (base, top) = (self.base, self.variables.len());
         self.base = top;
-        self.variables.resize(top + slots as usize, None);
+        if slots > 0 {
+            self.variables.resize(top + slots as usize, None);
+        }
         let result = work(self);
-        self.drop_variables(top);
+        if self.variables.len() > top {
+            self.drop_variables(top);
+        }
         self.base = base;
         result
     }
@@ -355,23 +365,30 @@ impl<'t> Machine<'t> {
             && tree.names.own_len() < 4096
         {
             // Later fragments will mostly need the same names.
-            self.names = Arc::clone(&tree.names);
+            self.names.table = Arc::clone(&tree.names);
         }
         Ok(fragment)
     }
 
     /// Runs instructions into a string; what is not text is left out.
-    fn text_of(&mut self, body: &'t Body, context: &Context) -> Res<String> {
+    fn text_of(&mut self, body: &'t Body, context: &Context) -> Res<Text<'t>> {
         use crate::compile::program::Operation;
+        if body.is_empty() {
+            return Ok(Text::Borrowed(""));
+        }
         if let [only] = &**body {
             match &only.operation {
-                Operation::Text { text, .. } => return Ok(text.to_string()),
+                Operation::Text { text, .. } => return Ok(Text::Borrowed(text)),
                 Operation::ValueOf { select, .. } => {
                     self.budget.spend(1)?;
                     let text = self.string(select, context);
-                    return text
-                        .map(Text::into_string)
-                        .map_err(|error| self.located(error, only.module, only.line));
+                    return text.map_err(|error| self.located(error, only.module, only.line));
+                }
+                Operation::Choose { whens, otherwise } => {
+                    self.budget.spend(1)?;
+                    let chosen = self.chosen(whens, otherwise, context);
+                    let chosen = chosen.map_err(|error| self.located(error, only.module, only.line))?;
+                    return self.deeper(|machine| machine.text_of(chosen, context));
                 }
                 _ => {}
             }
@@ -383,7 +400,7 @@ impl<'t> Machine<'t> {
         self.no_tail_call(done?)?;
         let text = inner.into_text();
         self.budget.spend_bytes(text.len())?;
-        Ok(text)
+        Ok(Text::Owned(text))
     }
 
     fn no_tail_call(&self, flow: execute::Flow<'t>) -> Res<()> {

@@ -3,16 +3,16 @@
 
 use std::sync::Arc;
 
-use crate::compile::program::OutName;
+use crate::compile::program::{LiteralElement, Name, OutName, Program};
 use crate::error::Res;
 use crate::limits::Limits;
 use crate::output::{OutAttribute, Serializer};
-use crate::tree::{NONE, Names, TreeBuilder, XML_NAMESPACE};
-use crate::xpath::value::Fragment;
+use crate::tree::{NONE, Names, Tree, TreeBuilder, XML_NAMESPACE};
+use crate::xpath::value::{Fragment, Text};
 
 /// Who takes what is written.
-pub(crate) enum Target {
-    Serializer(Box<Serializer>),
+pub(crate) enum Target<'t> {
+    Serializer(Box<Serializer<'t>>),
     /// A fragment: text alone until something else comes.
     Fragment {
         text: String,
@@ -23,17 +23,68 @@ pub(crate) enum Target {
     Text(String),
 }
 
+/// What all writers of a transformation share.
+pub(crate) struct ResultNames {
+    /// The names of result trees, which stand on those of the stylesheet.
+    pub(crate) table: Arc<Names>,
+    /// For each literal result element the scope in which it had nothing to declare when it was last written.
+    settled: Vec<u32>,
+    /// How many scopes there were.
+    scopes: u32,
+}
+
+impl ResultNames {
+    pub(crate) fn new(program: &Program) -> Self {
+        Self {
+            table: Arc::new(Names::above(Arc::clone(&program.names))),
+            settled: vec![NONE; program.literals as usize],
+            scopes: 0,
+        }
+    }
+
+    /// For trees that no stylesheet has to do with.
+    pub(crate) fn of_tree(tree: &Tree) -> Self {
+        Self { table: Arc::clone(&tree.names), settled: Vec::new(), scopes: 0 }
+    }
+
+    /// A scope that nobody else has.
+    fn new_scope(&mut self) -> u32 {
+        self.scopes += 1;
+        self.scopes
+    }
+}
+
+/// An element that was opened and whose attributes may still come.
+struct Pending<'t> {
+    name: Name<'t>,
+    literal: Option<&'t LiteralElement>,
+}
+
+/// What was in force before an element was opened.
+#[derive(Clone, Copy)]
+struct Mark {
+    namespaces: usize,
+    scope: u32,
+}
+
+type Namespaces = Vec<(Arc<str>, Arc<str>)>;
+
+/// The number of the scope without any namespace.
+const NO_SCOPE: u32 = 0;
+
 /// Where instructions write.
-pub(crate) struct ResultWriter {
-    target: Target,
-    /// An element was opened whose attributes may still come.
-    pending: Option<OutName>,
-    namespaces: Vec<(Arc<str>, Arc<str>)>,
-    attributes: Vec<OutAttribute>,
+pub(crate) struct ResultWriter<'t> {
+    target: Target<'t>,
+    pending: Option<Pending<'t>>,
+    /// Namespace nodes of the pending element, beside those that it has as a literal one.
+    namespaces: Namespaces,
+    attributes: Vec<OutAttribute<'t>>,
     /// Namespaces in scope in the result, the innermost last.
-    scope: Vec<(Arc<str>, Arc<str>)>,
-    /// How many were in scope before each open element.
-    marks: Vec<usize>,
+    in_scope: Namespaces,
+    /// The number of these namespaces: as long as it is the same, so are they.
+    scope: u32,
+    /// What was in force before each open element.
+    marks: Vec<Mark>,
     /// Elements that are left out, in text.
     ignored: usize,
     /// Bytes that were written to something that stays in memory.
@@ -42,14 +93,15 @@ pub(crate) struct ResultWriter {
     pub(crate) accounted: usize,
 }
 
-impl ResultWriter {
-    pub(crate) fn new(target: Target) -> Self {
+impl<'t> ResultWriter<'t> {
+    pub(crate) fn new(target: Target<'t>) -> Self {
         Self {
             target,
             pending: None,
             namespaces: Vec::new(),
             attributes: Vec::new(),
-            scope: Vec::new(),
+            in_scope: Vec::new(),
+            scope: NO_SCOPE,
             marks: Vec::new(),
             ignored: 0,
             held: 0,
@@ -65,7 +117,7 @@ impl ResultWriter {
         Self::new(Target::Text(String::new()))
     }
 
-    pub(crate) fn into_target(self) -> Target {
+    pub(crate) fn into_target(self) -> Target<'t> {
         self.target
     }
 
@@ -89,42 +141,60 @@ impl ResultWriter {
         matches!(self.target, Target::Text(_))
     }
 
-    pub(crate) fn start_element(&mut self, name: OutName, names: &mut Arc<Names>) -> Res<()> {
+    pub(crate) fn start_element(&mut self, name: Name<'t>, names: &mut ResultNames) -> Res<()> {
+        self.start(Pending { name, literal: None }, names)
+    }
+
+    /// Starts an element as the stylesheet has it; its attributes follow.
+    pub(crate) fn start_literal(&mut self, element: &'t LiteralElement, names: &mut ResultNames) -> Res<()> {
+        self.start(Pending { name: Name::Written(&element.name), literal: Some(element) }, names)
+    }
+
+    fn start(&mut self, pending: Pending<'t>, names: &mut ResultNames) -> Res<()> {
         if self.is_text() {
             self.ignored += 1;
             return Ok(());
         }
         self.flush(names)?;
-        self.pending = Some(name);
+        self.pending = Some(pending);
         Ok(())
     }
 
     /// Gives the element just opened a namespace node.
     pub(crate) fn namespace(&mut self, prefix: &Arc<str>, uri: &Arc<str>) {
-        if self.pending.is_some()
-            && &**prefix != "xml"
-            && !self.namespaces.iter().any(|(known, _)| known == prefix)
-        {
+        let Some(pending) = &self.pending else { return };
+        let has = |namespaces: &Namespaces| namespaces.iter().any(|(known, _)| known == prefix);
+        let taken = has(&self.namespaces) || pending.literal.is_some_and(|literal| has(&literal.namespaces));
+        if &**prefix != "xml" && !taken {
             self.namespaces.push((Arc::clone(prefix), Arc::clone(uri)));
         }
     }
 
     /// Adds an attribute, or replaces the one of that name. Says whether there was an element for it.
-    pub(crate) fn attribute(&mut self, name: OutName, value: String) -> bool {
+    pub(crate) fn attribute(&mut self, name: Name<'t>, value: Text<'t>) -> bool {
+        self.put_attribute(OutAttribute { name, value, literal: false })
+    }
+
+    /// Adds an attribute of a literal result element.
+    pub(crate) fn literal_attribute(&mut self, name: &'t OutName, value: Text<'t>) -> bool {
+        self.put_attribute(OutAttribute { name: Name::Written(name), value, literal: true })
+    }
+
+    fn put_attribute(&mut self, attribute: OutAttribute<'t>) -> bool {
         if self.pending.is_none() {
             return false;
         }
-        match self.attributes.iter_mut().find(|known| known.name.same(&name)) {
-            Some(known) => known.value = value,
-            None => self.attributes.push(OutAttribute { name, value }),
+        match self.attributes.iter_mut().find(|known| known.name.same(&attribute.name)) {
+            Some(known) => known.value = attribute.value,
+            None => self.attributes.push(attribute),
         }
         true
     }
 
     /// Adds an attribute of which it is known that the element does not have it yet.
-    pub(crate) fn new_attribute(&mut self, name: OutName, value: String) {
+    pub(crate) fn new_attribute(&mut self, name: Name<'t>, value: Text<'t>) {
         if self.pending.is_some() {
-            self.attributes.push(OutAttribute { name, value });
+            self.attributes.push(OutAttribute { name, value, literal: false });
         }
     }
 
@@ -133,7 +203,7 @@ impl ResultWriter {
         self.attributes.len()
     }
 
-    pub(crate) fn write_text(&mut self, text: &str, raw: bool, names: &mut Arc<Names>) -> Res<()> {
+    pub(crate) fn write_text(&mut self, text: &str, raw: bool, names: &mut ResultNames) -> Res<()> {
         if text.is_empty() {
             return Ok(());
         }
@@ -161,7 +231,7 @@ impl ResultWriter {
         }
     }
 
-    pub(crate) fn comment(&mut self, text: &str, names: &mut Arc<Names>) -> Res<()> {
+    pub(crate) fn comment(&mut self, text: &str, names: &mut ResultNames) -> Res<()> {
         self.flush(names)?;
         self.grow_tree(names)?;
         match &mut self.target {
@@ -174,7 +244,7 @@ impl ResultWriter {
         }
     }
 
-    pub(crate) fn instruction(&mut self, target: &str, content: &str, names: &mut Arc<Names>) -> Res<()> {
+    pub(crate) fn instruction(&mut self, target: &str, content: &str, names: &mut ResultNames) -> Res<()> {
         self.flush(names)?;
         self.grow_tree(names)?;
         match &mut self.target {
@@ -188,13 +258,16 @@ impl ResultWriter {
         }
     }
 
-    pub(crate) fn end_element(&mut self, names: &mut Arc<Names>) -> Res<()> {
+    pub(crate) fn end_element(&mut self, names: &mut ResultNames) -> Res<()> {
         if self.is_text() {
             self.ignored = self.ignored.saturating_sub(1);
             return Ok(());
         }
         self.flush(names)?;
-        self.scope.truncate(self.marks.pop().unwrap_or(0));
+        if let Some(mark) = self.marks.pop() {
+            self.in_scope.truncate(mark.namespaces);
+            self.scope = mark.scope;
+        }
         match &mut self.target {
             Target::Serializer(serializer) => serializer.end_element(),
             Target::Fragment { tree: Some(tree), .. } => {
@@ -206,9 +279,9 @@ impl ResultWriter {
     }
 
     /// Makes a tree of a fragment that was text alone.
-    fn grow_tree(&mut self, names: &Arc<Names>) -> Res<()> {
+    fn grow_tree(&mut self, names: &ResultNames) -> Res<()> {
         if let Target::Fragment { text, tree: tree @ None, nodes_max } = &mut self.target {
-            let mut builder = TreeBuilder::with_names("", *nodes_max, Arc::clone(names));
+            let mut builder = TreeBuilder::with_names("", *nodes_max, Arc::clone(&names.table));
             builder.add_text(text)?;
             *text = String::new();
             *tree = Some(Box::new(builder));
@@ -216,62 +289,137 @@ impl ResultWriter {
         Ok(())
     }
 
-    fn in_scope(&self, prefix: &str) -> &str {
-        self.scope.iter().rev().find(|(known, _)| **known == *prefix).map_or("", |(_, uri)| uri)
+    /// What a prefix means where the next element will stand.
+    fn meaning(&self, prefix: &Arc<str>) -> &str {
+        self.in_scope.iter().rev().find(|(known, _)| known == prefix).map_or("", |(_, uri)| uri)
+    }
+
+    /// Whether a prefix means a namespace where the next element will stand.
+    fn means(&self, prefix: &Arc<str>, namespace: &Arc<str>) -> bool {
+        self.in_scope
+            .iter()
+            .rev()
+            .find(|(known, _)| known == prefix)
+            .map_or(namespace.is_empty(), |(_, uri)| uri == namespace)
     }
 
     /// Hands the element that was opened on, with the namespace declarations it needs.
-    pub(crate) fn flush(&mut self, names: &mut Arc<Names>) -> Res<()> {
-        let Some(mut element) = self.pending.take() else { return Ok(()) };
-        self.marks.push(self.scope.len());
-        let mut declared: Vec<(Arc<str>, Arc<str>)> = Vec::new();
-        if element.namespace.is_empty() {
-            element.prefix = Arc::from("");
+    pub(crate) fn flush(&mut self, names: &mut ResultNames) -> Res<()> {
+        let Some(pending) = self.pending.take() else { return Ok(()) };
+        self.marks.push(Mark { namespaces: self.in_scope.len(), scope: self.scope });
+        let mut attributes = std::mem::take(&mut self.attributes);
+        // Most elements are written again and again with the same namespaces around them.
+        let settled = self.namespaces.is_empty()
+            && pending
+                .literal
+                .is_some_and(|literal| names.settled.get(literal.number as usize) == Some(&self.scope))
+            && attributes.iter().all(|attribute| attribute.literal || self.keeps_prefix(&attribute.name));
+        if settled {
+            self.hand_on(pending.name, &[], &attributes, names)?;
+        } else {
+            let (name, declared) = self.declarations(pending, &mut attributes, names);
+            if !declared.is_empty() {
+                self.in_scope.extend(declared.iter().cloned());
+                self.scope = names.new_scope();
+            }
+            self.hand_on(name, &declared, &attributes, names)?;
+        }
+        attributes.clear();
+        self.attributes = attributes;
+        Ok(())
+    }
+
+    /// Whether an attribute can have its prefix without a declaration.
+    fn keeps_prefix(&self, name: &OutName) -> bool {
+        if name.namespace.is_empty() {
+            return name.prefix.is_empty();
+        }
+        if *name.namespace == *XML_NAMESPACE {
+            return &*name.prefix == "xml";
+        }
+        !name.prefix.is_empty() && &*name.prefix != "xmlns" && self.means(&name.prefix, &name.namespace)
+    }
+
+    /// What an element has to declare; it and its attributes are given the prefixes they need for it.
+    fn declarations(
+        &mut self,
+        pending: Pending<'t>,
+        attributes: &mut [OutAttribute<'t>],
+        names: &mut ResultNames,
+    ) -> (Name<'t>, Namespaces) {
+        let Pending { name: mut element, literal } = pending;
+        let mut declared = Namespaces::new();
+        let mut changed = !self.namespaces.is_empty();
+        if element.namespace.is_empty() && !element.prefix.is_empty() {
+            element = element.with_prefix(Arc::from(""));
+            changed = true;
         }
         if *element.namespace == *XML_NAMESPACE {
-            element.prefix = Arc::from("xml");
-        } else if self.in_scope(&element.prefix) != &*element.namespace {
+            element = element.with_prefix(Arc::from("xml"));
+            changed = true;
+        } else if !self.means(&element.prefix, &element.namespace) {
             declared.push((Arc::clone(&element.prefix), Arc::clone(&element.namespace)));
         }
-        for (prefix, uri) in std::mem::take(&mut self.namespaces) {
-            let taken = prefix == element.prefix || declared.iter().any(|(known, _)| *known == prefix);
+        let own = std::mem::take(&mut self.namespaces);
+        let literal_ones = literal.map_or(&[][..], |literal| &literal.namespaces);
+        for (prefix, uri) in literal_ones.iter().chain(&own) {
+            let taken = *prefix == element.prefix || declared.iter().any(|(known, _)| known == prefix);
             // An element without namespace cannot have a default one.
             let impossible = prefix.is_empty() && element.namespace.is_empty();
-            if !taken && !impossible && self.in_scope(&prefix) != &*uri {
-                declared.push((prefix, uri));
+            if !taken && !impossible && !self.means(prefix, uri) {
+                declared.push((Arc::clone(prefix), Arc::clone(uri)));
             }
         }
-        let mut attributes = std::mem::take(&mut self.attributes);
         let mut used = vec![(Arc::clone(&element.prefix), Arc::clone(&element.namespace))];
-        for OutAttribute { name, .. } in &mut attributes {
-            if name.namespace.is_empty() {
-                name.prefix = Arc::from("");
-                continue;
-            }
-            if *name.namespace == *XML_NAMESPACE {
-                name.prefix = Arc::from("xml");
-                continue;
-            }
-            name.prefix = self.attribute_prefix(name, &used, &mut declared);
-            if !used.iter().any(|(known, _)| *known == name.prefix) {
-                used.push((Arc::clone(&name.prefix), Arc::clone(&name.namespace)));
+        for OutAttribute { name, .. } in attributes {
+            let prefix = if name.namespace.is_empty() {
+                Arc::from("")
+            } else if *name.namespace == *XML_NAMESPACE {
+                Arc::from("xml")
+            } else {
+                let prefix = self.attribute_prefix(name, &used, &mut declared);
+                if !used.iter().any(|(known, _)| *known == prefix) {
+                    used.push((Arc::clone(&prefix), Arc::clone(&name.namespace)));
+                }
+                prefix
+            };
+            if prefix != name.prefix {
+                *name = name.with_prefix(prefix);
+                changed = true;
             }
         }
-        self.scope.extend(declared.iter().cloned());
+        if let Some(literal) = literal
+            && declared.is_empty()
+            && !changed
+            && let Some(settled) = names.settled.get_mut(literal.number as usize)
+        {
+            *settled = self.scope;
+        }
+        (element, declared)
+    }
+
+    /// Gives an element with all that belongs to it to whoever takes it.
+    fn hand_on(
+        &mut self,
+        element: Name<'t>,
+        declared: &[(Arc<str>, Arc<str>)],
+        attributes: &[OutAttribute<'t>],
+        names: &ResultNames,
+    ) -> Res<()> {
         self.grow_tree(names)?;
         match &mut self.target {
-            Target::Serializer(serializer) => serializer.start_element(&element, &declared, &attributes)?,
+            Target::Serializer(serializer) => serializer.start_element(element, declared, attributes)?,
             Target::Fragment { tree: Some(tree), .. } => {
                 self.held += (1 + declared.len() + attributes.len()) * 64;
                 let known = element.name;
                 let name = if known == NONE { tree.name(&element.namespace, &element.local) } else { known };
                 let prefix = tree.prefix(&element.prefix)?;
                 tree.start(prefix, name)?;
-                for (prefix, uri) in &declared {
+                for (prefix, uri) in declared {
                     let (prefix, uri) = (tree.prefix(prefix)?, tree.atom(uri));
                     tree.declare(prefix, uri)?;
                 }
-                for attribute in &attributes {
+                for attribute in attributes {
                     let known = attribute.name.name;
                     let name = if known == NONE {
                         tree.name(&attribute.name.namespace, &attribute.name.local)
@@ -284,8 +432,6 @@ impl ResultWriter {
             }
             _ => {}
         }
-        attributes.clear();
-        self.attributes = attributes;
         Ok(())
     }
 
@@ -306,7 +452,7 @@ impl ResultWriter {
                 Some(uri) if uri == *namespace => return Arc::clone(prefix),
                 Some(_) => {}
                 None => {
-                    if self.in_scope(prefix) != &**namespace {
+                    if !self.means(prefix, namespace) {
                         declared.push((Arc::clone(prefix), Arc::clone(namespace)));
                     }
                     return Arc::clone(prefix);
@@ -316,10 +462,10 @@ impl ResultWriter {
         if let Some((known, _)) = declared.iter().find(|(known, uri)| !known.is_empty() && uri == namespace) {
             return Arc::clone(known);
         }
-        let usable = self.scope.iter().rev().find(|(known, uri)| {
+        let usable = self.in_scope.iter().rev().find(|(known, uri)| {
             !known.is_empty()
                 && uri == namespace
-                && self.in_scope(known) == &**namespace
+                && self.means(known, namespace)
                 && meaning(declared, known).is_none_or(|meaning| meaning == *namespace)
         });
         if let Some((known, _)) = usable {
@@ -327,9 +473,8 @@ impl ResultWriter {
         }
         let mut number = 0;
         loop {
-            let candidate = format!("ns{number}");
-            if meaning(declared, &candidate).is_none() && self.in_scope(&candidate).is_empty() {
-                let candidate: Arc<str> = Arc::from(candidate);
+            let candidate: Arc<str> = Arc::from(format!("ns{number}"));
+            if meaning(declared, &candidate).is_none() && self.meaning(&candidate).is_empty() {
                 declared.push((Arc::clone(&candidate), Arc::clone(namespace)));
                 return candidate;
             }

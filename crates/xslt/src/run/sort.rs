@@ -4,7 +4,6 @@
 //! them, letters come first, then accents, then case, as dictionaries have it.
 
 use std::cmp::Ordering;
-use std::sync::Arc;
 
 use super::Machine;
 use crate::compile::program::Sort;
@@ -32,7 +31,7 @@ impl<'t> Machine<'t> {
         let mut orders = Vec::new();
         let mut columns: Vec<Vec<SortKey<'t>>> = Vec::new();
         for sort in sorts {
-            let mut value = |avt: &Option<crate::compile::program::Avt>| -> Res<Option<String>> {
+            let mut value = |avt: &'t Option<crate::compile::program::Avt>| -> Res<Option<String>> {
                 match avt {
                     Some(avt) => Ok(Some(self.avt(avt, context)?.trim().to_owned())),
                     None => Ok(None),
@@ -91,10 +90,7 @@ impl<'t> Machine<'t> {
         });
         let sorted: Vec<NodeId> = places.into_iter().map(|place| nodes[place]).collect();
         // Not in document order, but nobody takes it for a set from here on.
-        Ok(match sorted.as_slice() {
-            [one] => NodeSet::One(*one),
-            _ => NodeSet::Many(Arc::new(sorted)),
-        })
+        Ok(NodeSet::sorted(sorted))
     }
 }
 

@@ -14,7 +14,7 @@ mod names;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
-pub(crate) use arena::TreeArena;
+pub(crate) use arena::{Entry, TreeArena};
 pub use builder::TreeBuilder;
 pub(crate) use names::{Atom, EMPTY, NONE, NameId, Names};
 
@@ -37,7 +37,7 @@ impl Document {
     ///
     /// When the bytes are not well-formed XML with namespaces, or a limit is reached; the error names address and line.
     pub fn parse(bytes: &[u8], uri: &str, limits: &Limits) -> Result<Self, XsltError> {
-        Ok(Self { tree: Arc::new(crate::xml::parse(bytes, uri, limits)?) })
+        Ok(Self { tree: Arc::new(crate::xml::parse_data(bytes, uri, limits)?) })
     }
 
     /// Starts a document that is filled by calls instead of parsed.
@@ -111,7 +111,8 @@ pub(crate) struct Tree {
     pub(crate) uri: String,
     /// Whether any attribute is `xml:base`.
     pub(crate) has_bases: bool,
-    by_name: OnceLock<HashMap<NameId, Vec<u32>>>,
+    /// See [`Tree::by_name`].
+    by_name: OnceLock<(Vec<u32>, Vec<u32>)>,
 }
 
 impl Tree {
@@ -269,18 +270,33 @@ impl Tree {
         nodes
     }
 
-    /// Elements and attributes by name, built when first asked for.
+    /// The elements of a name, in document order; sorted when first asked for.
     pub(crate) fn by_name(&self, name: NameId) -> &[u32] {
-        let index = self.by_name.get_or_init(|| {
-            let mut index: HashMap<NameId, Vec<u32>> = HashMap::new();
-            for (number, node) in self.nodes.iter().enumerate() {
-                if node.kind == NodeKind::Element {
-                    index.entry(node.name).or_default().push(number as u32);
-                }
-            }
-            index
-        });
-        index.get(&name).map_or(&[], Vec::as_slice)
+        let (starts, elements) = self.by_name.get_or_init(|| self.sort_by_name());
+        match (starts.get(name as usize), starts.get(name as usize + 1)) {
+            (Some(start), Some(end)) => &elements[*start as usize..*end as usize],
+            _ => &[],
+        }
+    }
+
+    /// The elements by name, and where those of each name start.
+    fn sort_by_name(&self) -> (Vec<u32>, Vec<u32>) {
+        let elements = || self.nodes.iter().enumerate().filter(|(_, node)| node.kind == NodeKind::Element);
+        let mut starts = vec![0; self.names.len() as usize + 1];
+        for (_, node) in elements() {
+            starts[node.name as usize + 1] += 1;
+        }
+        for name in 1..starts.len() {
+            starts[name] += starts[name - 1];
+        }
+        let mut next = starts.clone();
+        let mut sorted = vec![0; starts.last().map_or(0, |count| *count as usize)];
+        for (number, node) in elements() {
+            let place = &mut next[node.name as usize];
+            sorted[*place as usize] = number as u32;
+            *place += 1;
+        }
+        (starts, sorted)
     }
 
     /// The address that relative addresses in a node are resolved against.

@@ -24,8 +24,17 @@ const XMLNS_NAMESPACE: &str = "http://www.w3.org/2000/xmlns/";
 /// Entities inside of entities.
 const ENTITY_DEPTH_MAX: u32 = 40;
 
-/// Parses a document.
+/// Parses a document. Its nodes know their lines.
 pub(crate) fn parse(bytes: &[u8], uri: &str, limits: &Limits) -> Res<Tree> {
+    parse_with(bytes, uri, limits, true)
+}
+
+/// Parses a document of which nobody will ask the lines of its nodes; errors still have one.
+pub(crate) fn parse_data(bytes: &[u8], uri: &str, limits: &Limits) -> Res<Tree> {
+    parse_with(bytes, uri, limits, false)
+}
+
+fn parse_with(bytes: &[u8], uri: &str, limits: &Limits, lines: bool) -> Res<Tree> {
     if bytes.len() > limits.input_bytes_max {
         return Err(limit_error(
             Limit::InputBytes,
@@ -43,6 +52,7 @@ pub(crate) fn parse(bytes: &[u8], uri: &str, limits: &Limits) -> Res<Tree> {
         text
     };
     let mut parser = Parser::new(uri, limits);
+    parser.lines = lines;
     parser.builder.reserve(text.len());
     let mut cursor = Cursor { text: &text, at: 0, line: 1, line_at: 0, counts: true };
     match parser.document(&mut cursor) {
@@ -173,7 +183,7 @@ struct RawAttribute<'i> {
     value: Cow<'i, str>,
 }
 
-const CACHE: usize = 256;
+const CACHE: usize = 128;
 
 struct Parser<'l> {
     builder: TreeBuilder,
@@ -184,6 +194,8 @@ struct Parser<'l> {
     cache: Vec<RawName>,
     entity_bytes: usize,
     base: String,
+    /// Whether nodes are told their lines.
+    lines: bool,
 }
 
 impl<'l> Parser<'l> {
@@ -204,6 +216,7 @@ impl<'l> Parser<'l> {
             cache: vec![unknown; CACHE],
             entity_bytes: 0,
             base: uri.to_owned(),
+            lines: true,
         }
     }
 
@@ -283,8 +296,16 @@ impl<'l> Parser<'l> {
         Ok(())
     }
 
+    /// Says the line of the nodes to come.
+    #[inline]
+    fn set_line(&mut self, cursor: &mut Cursor<'_>) {
+        if self.lines {
+            self.builder.set_line(cursor.line());
+        }
+    }
+
     fn comment(&mut self, cursor: &mut Cursor<'_>) -> Res<()> {
-        self.builder.set_line(cursor.line());
+        self.set_line(cursor);
         let text = cursor.until("--", "a comment")?;
         cursor.expect(">", "after `--` in a comment")?;
         self.builder.comment(text)?;
@@ -292,7 +313,7 @@ impl<'l> Parser<'l> {
     }
 
     fn instruction(&mut self, cursor: &mut Cursor<'_>) -> Res<()> {
-        self.builder.set_line(cursor.line());
+        self.set_line(cursor);
         let (target, content) = instruction(cursor)?;
         self.builder.processing_instruction(target, content)?;
         Ok(())
@@ -315,10 +336,10 @@ impl<'l> Parser<'l> {
             let run = memchr::memchr2(b'<', b'&', rest.as_bytes()).unwrap_or(rest.len());
             if run > 0 {
                 let text = &rest[..run];
-                if memchr::memmem::find(text.as_bytes(), b"]]>").is_some() {
+                if memchr::memchr(b']', text.as_bytes()).is_some() && text.contains("]]>") {
                     return Err(malformed("`]]>` must not be in text"));
                 }
-                self.builder.set_line(cursor.line());
+                self.set_line(cursor);
                 cursor.at += run;
                 self.builder.add_text(text)?;
             }
@@ -336,6 +357,19 @@ impl<'l> Parser<'l> {
             match cursor.text.as_bytes().get(cursor.at + 1) {
                 Some(b'/') => {
                     cursor.at += 2;
+                    if let Some(expected) = open.last()
+                        && let Some(after) = cursor.rest().strip_prefix(expected)
+                        && after.starts_with('>')
+                    {
+                        cursor.at += expected.len() + 1;
+                        open.pop();
+                        self.builder.end_element();
+                        self.scope.truncate(marks.pop().unwrap_or(0));
+                        if single && open.is_empty() {
+                            return Ok(());
+                        }
+                        continue;
+                    }
                     let name = cursor.name("in an end tag")?;
                     cursor.skip_space();
                     cursor.expect(">", "in an end tag")?;
@@ -357,7 +391,7 @@ impl<'l> Parser<'l> {
                     if cursor.eat("<!--") {
                         self.comment(cursor)?;
                     } else if cursor.eat("<![CDATA[") {
-                        self.builder.set_line(cursor.line());
+                        self.set_line(cursor);
                         let text = cursor.until("]]>", "a CDATA section")?;
                         self.builder.add_text(text)?;
                     } else {
@@ -370,10 +404,10 @@ impl<'l> Parser<'l> {
                 }
                 _ => {
                     let mark = self.scope.len();
-                    let line = cursor.line();
+                    self.set_line(cursor);
                     cursor.at += 1;
                     let name = cursor.name("after `<`")?;
-                    let empty = self.start_tag(cursor, name, &mut attributes, line)?;
+                    let empty = self.start_tag(cursor, name, &mut attributes)?;
                     if empty {
                         self.builder.end_element();
                         self.scope.truncate(mark);
@@ -395,7 +429,6 @@ impl<'l> Parser<'l> {
         cursor: &mut Cursor<'i>,
         element: &'i str,
         attributes: &mut Vec<RawAttribute<'i>>,
-        line: u32,
     ) -> Res<bool> {
         attributes.clear();
         let empty = loop {
@@ -447,16 +480,16 @@ impl<'l> Parser<'l> {
                     value: Cow::Borrowed(value.as_str()),
                 });
                 let all: Vec<RawAttribute<'_>> = specified.chain(defaulted).collect();
-                self.open(element, &all, line)?;
+                self.open(element, &all)?;
                 return Ok(empty);
             }
         }
-        self.open(element, attributes, line)?;
+        self.open(element, attributes)?;
         Ok(empty)
     }
 
     /// Declares namespaces, resolves names and adds the element and its attributes to the tree.
-    fn open(&mut self, element: &str, attributes: &[RawAttribute<'_>], line: u32) -> Res<()> {
+    fn open(&mut self, element: &str, attributes: &[RawAttribute<'_>]) -> Res<()> {
         let mark = self.scope.len();
         for attribute in attributes {
             let prefix = match attribute.raw.strip_prefix("xmlns") {
@@ -490,7 +523,6 @@ impl<'l> Parser<'l> {
             self.scope.push((prefix, uri));
         }
         let (prefix, name) = self.resolve(element, true)?;
-        self.builder.set_line(line);
         self.builder.start(prefix, name)?;
         for at in mark..self.scope.len() {
             let (prefix, uri) = self.scope[at];
@@ -532,13 +564,15 @@ impl<'l> Parser<'l> {
     /// Prefix and expanded name of a name as written.
     fn resolve(&mut self, raw: &str, element: bool) -> Res<(u16, NameId)> {
         let bytes = raw.as_bytes();
-        let slot = bytes
-            .iter()
-            .take(12)
-            .fold(bytes.len() * 31, |hash, byte| hash.wrapping_mul(33).wrapping_add(usize::from(*byte)))
-            + bytes.last().map_or(0, |last| usize::from(*last) * 7);
-        let slot = slot % CACHE;
-        if self.cache[slot].raw != raw {
+        let byte = |at: usize| bytes.get(at).map_or(0, |byte| usize::from(*byte));
+        let (first, middle, last) = (byte(0), byte(bytes.len() / 2), byte(bytes.len().wrapping_sub(1)));
+        let slot = bytes.len() * 31 + first * 7 + middle * 13 + last * 5;
+        // A name is at its slot or at one of the next.
+        let mut slots = (0..4).map(|next| (slot + next) % CACHE);
+        let known = slots.clone().find(|slot| self.cache[*slot].raw == raw);
+        let free = || slots.find(|slot| self.cache[*slot].raw.is_empty());
+        let slot = known.or_else(free).unwrap_or(slot % CACHE);
+        if known.is_none() {
             let (prefix, local) = match raw.split_once(':') {
                 Some((prefix, local)) => (prefix, local),
                 None => ("", raw),
@@ -581,7 +615,7 @@ impl<'l> Parser<'l> {
 
     /// `&…;` in content.
     fn reference(&mut self, cursor: &mut Cursor<'_>, entity_depth: u32) -> Res<()> {
-        self.builder.set_line(cursor.line());
+        self.set_line(cursor);
         cursor.at += 1;
         let name = reference_name(cursor)?;
         if let Some(character) = name.strip_prefix('#') {

@@ -118,6 +118,13 @@ pub(crate) struct Step {
     pub(crate) predicates: Vec<Predicate>,
 }
 
+impl Step {
+    /// Whether this is `.`.
+    pub(crate) fn is_self(&self) -> bool {
+        self.axis == Axis::SelfNode && matches!(self.test, NodeTest::Any) && self.predicates.is_empty()
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Axis {
     Ancestor,

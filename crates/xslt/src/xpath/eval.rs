@@ -31,6 +31,9 @@ impl Context {
     }
 }
 
+/// Lists of nodes with room for more than this are not kept.
+const LIST_KEPT_MAX: usize = 4096;
+
 impl<'t> Machine<'t> {
     /// Evaluates to whatever the expression gives.
     pub(crate) fn eval(&mut self, expr: &Expr, context: &Context) -> Res<Object<'t>> {
@@ -186,6 +189,12 @@ impl<'t> Machine<'t> {
         let Some((last, steps)) = path.steps.split_last() else {
             return Ok(self.path_start(path, context)?.first().copied());
         };
+        if steps.is_empty()
+            && last.is_self()
+            && let Start::Context = path.start
+        {
+            return Ok(Some(context.node));
+        }
         if !last.predicates.is_empty() || last.axis.is_reverse() || last.axis == Axis::Namespace {
             return Ok(self.path(path, context)?.first().copied());
         }
@@ -242,15 +251,15 @@ impl<'t> Machine<'t> {
     /// One step from each of some nodes.
     fn step(&mut self, step: &Step, nodes: NodeSet, context: &Context) -> Res<NodeSet> {
         if let [node] = *nodes {
-            let mut found = Vec::new();
+            let mut found = self.spare_list();
             self.step_from(step, node, context, &mut found)?;
             if step.axis.is_reverse() {
                 found.reverse();
             }
-            return Ok(NodeSet::sorted(found));
+            return Ok(self.set_of(found));
         }
         let free = step.predicates.iter().all(|predicate| matches!(predicate, Predicate::Condition(_)));
-        let mut found = Vec::new();
+        let mut found = self.spare_list();
         let mut covered: Option<(u32, u32)> = None;
         for (number, node) in nodes.iter().enumerate() {
             if free {
@@ -295,7 +304,22 @@ impl<'t> Machine<'t> {
         }
         self.budget.spend(found.len() as u64)?;
         sort(&mut found);
-        Ok(NodeSet::sorted(found))
+        Ok(self.set_of(found))
+    }
+
+    /// An empty list to gather nodes in.
+    pub(crate) fn spare_list(&mut self) -> Vec<NodeId> {
+        self.lists.pop().unwrap_or_default()
+    }
+
+    /// The nodes of a list, which is kept for later use.
+    pub(crate) fn set_of(&mut self, mut list: Vec<NodeId>) -> NodeSet {
+        let set = NodeSet::sorted(&list);
+        if list.capacity() <= LIST_KEPT_MAX {
+            list.clear();
+            self.lists.push(list);
+        }
+        set
     }
 
     /// One step from one node; what is found is added in the order of the axis.

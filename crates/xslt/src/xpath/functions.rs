@@ -43,7 +43,7 @@ impl<'t> Machine<'t> {
             }
             Function::String => Object::Text(self.text_argument(arguments, context)?),
             Function::Concat => {
-                let mut joined = String::new();
+                let mut joined = String::with_capacity(32);
                 for argument in arguments {
                     joined.push_str(&self.string(argument, context)?);
                 }
@@ -226,22 +226,21 @@ impl<'t> Machine<'t> {
             None => f64::INFINITY,
         };
         // Characters are counted from one; those at least `first` and below `end` are wanted. NaN wants none.
-        let mut start = None;
-        let mut stop = text.len();
-        for (number, (at, _)) in text.char_indices().enumerate() {
-            let position = (number + 1) as f64;
-            if start.is_none() && position >= first && position < end {
-                start = Some(at);
-            }
-            if start.is_some() && position >= end {
-                stop = at;
-                break;
-            }
+        let length = text.len() as f64 + 1.0;
+        if !(first < end && end > 1.0 && first <= length) {
+            return Ok(Object::Text(Text::Borrowed("")));
         }
-        Ok(Object::Text(match start {
-            Some(start) => slice(text, start, stop),
-            None => Text::Borrowed(""),
-        }))
+        // There are no more characters than bytes.
+        let skipped = (first.max(1.0) - 1.0) as usize;
+        let taken = (end.min(length + 1.0) - 1.0) as usize - skipped;
+        let (start, stop) = if text.is_ascii() {
+            (skipped.min(text.len()), (skipped + taken).min(text.len()))
+        } else {
+            let place = |text: &str, number| text.char_indices().nth(number).map_or(text.len(), |(at, _)| at);
+            let start = place(&text, skipped);
+            (start, start + place(&text[start..], taken))
+        };
+        Ok(Object::Text(slice(text, start, stop)))
     }
 
     fn lang(&self, wanted: &str, node: NodeId) -> bool {
@@ -310,16 +309,13 @@ fn translate(text: &str, from: &str, to: &str) -> String {
                 table[usize::from(byte)] = to.as_bytes().get(at).copied().unwrap_or(255);
             }
         }
-        return text
-            .chars()
-            .filter_map(|character| {
-                if !character.is_ascii() {
-                    return Some(character);
-                }
-                let replaced = table[character as usize];
-                (replaced != 255).then(|| char::from(replaced))
-            })
-            .collect();
+        // Bytes beyond ASCII stay, and so the text stays UTF-8.
+        let replaced = text.bytes().filter_map(|byte| match table.get(usize::from(byte)) {
+            Some(255) => None,
+            Some(replaced) => Some(*replaced),
+            None => Some(byte),
+        });
+        return String::from_utf8(replaced.collect()).unwrap_or_default();
     }
     let mut map: HashMap<char, Option<char>> = HashMap::new();
     let mut to = to.chars();

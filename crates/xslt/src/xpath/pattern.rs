@@ -8,6 +8,7 @@ use super::ast::{Axis, Expr, Function, NodeTest, Predicate};
 use super::lexer::{Token, wrong};
 use super::parser::{Parser, Scope};
 use crate::error::Res;
+use crate::tree::{NONE, NameId};
 
 /// One alternative of a pattern; `a|b` are two.
 #[derive(Debug, Clone)]
@@ -113,6 +114,25 @@ impl Pattern {
             NodeTest::Namespace(_) => -0.25,
             _ => -0.5,
         }
+    }
+
+    /// The names of the parent, its parent and so on, if the pattern asks for nothing but names, as in `a/b/c`. The
+    /// node itself must have a name or may be any, as in `a/*`.
+    pub(crate) fn only_parents(&self) -> Option<Vec<NameId>> {
+        let (Head::Anywhere, Some((last, parents))) = (&self.head, self.steps.split_last()) else {
+            return None;
+        };
+        let plain = |step: &PatternStep| step.predicates.is_empty() && !step.any_ancestor;
+        if !plain(last) || !matches!(last.test, NodeTest::Name(_) | NodeTest::Principal) {
+            return None;
+        }
+        let name = |step: &PatternStep| match &step.test {
+            NodeTest::Name(name) if plain(step) && step.axis == Axis::Child && name.name != NONE => {
+                Some(name.name)
+            }
+            _ => None,
+        };
+        parents.iter().rev().map(name).collect()
     }
 
     /// The step that the node itself must match, if there is one.

@@ -55,20 +55,22 @@ impl Text<'_> {
 /// Nodes in document order, each once.
 #[derive(Debug, Clone)]
 pub(crate) enum NodeSet {
+    Empty,
     One(NodeId),
-    Many(Arc<Vec<NodeId>>),
+    Many(Arc<[NodeId]>),
 }
 
 impl NodeSet {
     pub(crate) fn empty() -> Self {
-        Self::Many(Arc::new(Vec::new()))
+        Self::Empty
     }
 
     /// Nodes that are in order already.
-    pub(crate) fn sorted(nodes: Vec<NodeId>) -> Self {
-        match nodes.as_slice() {
+    pub(crate) fn sorted(nodes: impl AsRef<[NodeId]>) -> Self {
+        match nodes.as_ref() {
+            [] => Self::Empty,
             [one] => Self::One(*one),
-            _ => Self::Many(Arc::new(nodes)),
+            many => Self::Many(Arc::from(many)),
         }
     }
 
@@ -80,10 +82,7 @@ impl NodeSet {
 
     /// The nodes, to be changed.
     pub(crate) fn into_vec(self) -> Vec<NodeId> {
-        match self {
-            Self::One(node) => vec![node],
-            Self::Many(nodes) => Arc::try_unwrap(nodes).unwrap_or_else(|shared| shared.to_vec()),
-        }
+        self.to_vec()
     }
 }
 
@@ -93,6 +92,7 @@ impl Deref for NodeSet {
     #[inline]
     fn deref(&self) -> &[NodeId] {
         match self {
+            Self::Empty => &[],
             Self::One(node) => std::slice::from_ref(node),
             Self::Many(nodes) => nodes,
         }
