@@ -13,6 +13,8 @@ use webloom_archive::{Reader, RecordKind};
 use webloom_testkit::{GeneratedWeb, ServerOptions, WebServer, WebShape};
 
 const KILLS: usize = 100;
+/// The same with a dictionary at the start of each file.
+const KILLS_WITH_DICTIONARY: usize = 20;
 
 /// Looks at every record that the index refers to; gives how many.
 fn check_references(data: &Path) -> usize {
@@ -50,6 +52,27 @@ fn check_references(data: &Path) -> usize {
 
 #[test]
 fn a_crawl_killed_100_times_refers_to_whole_records_only() {
+    kill(KILLS, "gz", &["archive.rotate=256 KiB"]);
+}
+
+#[test]
+fn so_does_one_that_packs_with_a_dictionary() {
+    let folder = tempfile::tempdir().unwrap();
+    let samples: Vec<String> = (0..2000)
+        .map(|number| {
+            format!(
+                "WARC/1.1\r\nWARC-Type: response\r\nContent-Length: {number}\r\n\r\n<p>page {}</p>",
+                number * 7
+            )
+        })
+        .collect();
+    let path = folder.path().join("dictionary");
+    std::fs::write(&path, webloom_archive::Dictionary::train(&samples).unwrap().bytes()).unwrap();
+    let dictionary = format!("archive.dictionary={}", path.display());
+    kill(KILLS_WITH_DICTIONARY, "zst", &["archive.rotate=64 KiB", "archive.compression=zstd", &dictionary]);
+}
+
+fn kill(kills: usize, ending: &str, settings: &[&str]) {
     let web = GeneratedWeb::new(WebShape { seed: 7, hosts: 60, pages: 6000, ..WebShape::default() });
     let seed = web.seed_url();
     let server = WebServer::start_blocking(web, ServerOptions::default()).unwrap();
@@ -57,9 +80,12 @@ fn a_crawl_killed_100_times_refers_to_whole_records_only() {
     let mut dice = Dice(100);
     let (mut round, mut references) = (0, 0);
     let mut data = folder.path().join("0");
-    for kill in 1..=KILLS {
+    for kill in 1..=kills {
         let mut command = crawl(&server, &seed, &data, "1ms");
-        command.args(["--set", "work.commit_age_max=20ms", "--set", "archive.rotate=256 KiB"]);
+        command.args(["--set", "work.commit_age_max=20ms"]);
+        for setting in settings {
+            command.args(["--set", setting]);
+        }
         let mut child = command.spawn().unwrap();
         std::thread::sleep(Duration::from_millis(100 + dice.roll(250)));
         let ended = child.try_wait().unwrap().is_some();
@@ -81,11 +107,11 @@ fn a_crawl_killed_100_times_refers_to_whole_records_only() {
     for entry in std::fs::read_dir(data.join("archive")).unwrap() {
         let path = entry.unwrap().path();
         assert!(path.extension().is_some_and(|ending| ending != "open"), "{}", path.display());
-        if path.extension().is_some_and(|ending| ending == "gz") {
+        if path.extension().is_some_and(|found| found == ending) {
             assert_eq!(check_file(&path).unwrap().problems, [], "{}", path.display());
             complete += 1;
         }
     }
-    assert!(complete > 5, "only {complete} files");
+    assert!(complete > kills / 20, "only {complete} files");
     check_references(&data);
 }

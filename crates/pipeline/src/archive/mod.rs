@@ -6,15 +6,20 @@
 
 mod ledger;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use jiff::Timestamp;
 use tracing::error;
-use webloom_archive::{ArchiveSettings, ArchiveWriter, CaptureMaker, Notes, PackedCapture, Packing};
+use webloom_archive::objects::{Objects, Uploader};
+use webloom_archive::{
+    ArchiveSettings, ArchiveWriter, CaptureMaker, Dictionary, DictionarySource, Notes, PackedCapture, Packing,
+};
 use webloom_fetch::Tape;
 use webloom_model::{Exchange, FetchOutcome, Lease, PageUrl, Purpose};
 
 pub(crate) use self::ledger::Ledger;
+use crate::counters::Counters;
 use crate::crawl::CrawlError;
 use crate::process::Woven;
 use crate::wiring::{Crawl, DataDir};
@@ -47,6 +52,31 @@ pub enum Keep {
     Nothing,
 }
 
+/// Where the dictionary comes from that records are packed with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DictionarySetting {
+    /// There is none.
+    None,
+    /// From the first records of the crawl.
+    Train,
+    /// From a file.
+    File(PathBuf),
+}
+
+impl DictionarySetting {
+    fn source(&self) -> Result<DictionarySource, CrawlError> {
+        Ok(match self {
+            Self::None => DictionarySource::None,
+            Self::Train => DictionarySource::Train,
+            Self::File(path) => {
+                let dictionary = Dictionary::read(path)
+                    .map_err(|source| CrawlError::Dictionary { path: path.clone(), source })?;
+                DictionarySource::Given(Arc::new(dictionary))
+            }
+        })
+    }
+}
+
 /// How a crawl keeps what it received.
 #[derive(Debug, Clone)]
 pub struct ArchiveSpec {
@@ -54,12 +84,16 @@ pub struct ArchiveSpec {
     pub keep: Keep,
     /// How records are packed.
     pub packing: Packing,
+    /// What they are packed with, if that is zstd.
+    pub dictionary: DictionarySetting,
     /// A file that is longer than this is completed and another begun.
     pub file_bytes_max: u64,
     /// Bytes on disk that are left alone: the crawl waits instead.
     pub free_bytes_min: u64,
     /// What names of files begin with.
     pub prefix: String,
+    /// The URL of the object store that complete files go to.
+    pub store: Option<String>,
 }
 
 /// Turns exchanges into records.
@@ -125,19 +159,30 @@ impl Archivist {
         data: &DataDir,
         spec: &ArchiveSpec,
         info: Vec<(String, String)>,
-    ) -> Result<Option<(Self, ArchiveWriter)>, CrawlError> {
+        counters: Arc<Counters>,
+    ) -> Result<Option<(Self, Ledger)>, CrawlError> {
         if spec.keep == Keep::Nothing {
             return Ok(None);
         }
         let settings = ArchiveSettings {
             packing: spec.packing,
+            dictionary: spec.dictionary.source()?,
             file_bytes_max: spec.file_bytes_max,
             prefix: spec.prefix.clone(),
             info,
             ..ArchiveSettings::default()
         };
-        let writer = ArchiveWriter::open(&data.archive(), settings)?;
-        Ok(Some((Self { maker: writer.maker(), keep: spec.keep }, writer)))
+        let folder = data.archive();
+        let writer = ArchiveWriter::open(&folder, settings)?;
+        let archivist = Self { maker: writer.maker(), keep: spec.keep };
+        let uploader = spec.store.as_ref().map(|url| {
+            let objects = Objects::open(url);
+            objects
+                .and_then(|objects| Uploader::start(&folder, objects))
+                .map_err(|source| CrawlError::Store { url: url.clone(), source })
+        });
+        let ledger = Ledger::new(writer, folder, spec.free_bytes_min, uploader.transpose()?, counters);
+        Ok(Some((archivist, ledger)))
     }
 
     /// The records of a lease. The exchange with the URL itself comes first, so that its place is theirs.

@@ -12,7 +12,7 @@ use crossbeam_channel::Sender;
 use jiff::Timestamp;
 use webloom_archive::fields::Fields;
 use webloom_archive::http::HttpHead;
-use webloom_archive::{ReadError, Reader, Record, RecordHead, RecordKind, read_answer};
+use webloom_archive::{Body, ReadError, Reader, Record, RecordHead, RecordKind, read_answer};
 use webloom_model::PageUrl;
 
 use super::budget::Budget;
@@ -112,7 +112,7 @@ impl<'a> Reading<'a> {
         &mut self,
         number: usize,
         file: &SourceFile,
-        reader: &mut Reader<std::fs::File>,
+        reader: &mut Reader<Body>,
     ) -> Result<Ended, ReadError> {
         let progress = self.replay.progress.clone();
         let file_name: Arc<str> = Arc::from(file.name.as_str());
@@ -183,7 +183,7 @@ impl<'a> Reading<'a> {
             && self.jobs.send(Archived { number, file, next, item }).is_ok()
     }
 
-    fn tell_problems(&self, file: &SourceFile, reader: &mut Reader<std::fs::File>) {
+    fn tell_problems(&self, file: &SourceFile, reader: &mut Reader<Body>) {
         for problem in reader.take_problems() {
             self.replay.progress.problems.fetch_add(1, Relaxed);
             self.replay.progress.note(format!(
