@@ -24,8 +24,9 @@ use crate::counters::Phase;
 /// Bytes of a record of notes.
 const NOTES_BYTES_MAX: u64 = 64 << 10;
 
-/// Something to weave, or the end of a file. Numbered without gaps.
+/// Something to weave, or the end of a file.
 pub(crate) struct Archived {
+    /// Which of its file, counted without gaps.
     pub(crate) number: u64,
     /// Which file.
     pub(crate) file: usize,
@@ -102,6 +103,7 @@ impl<'a> Reading<'a> {
 
     /// Reads a file from where it was left.
     pub(crate) fn file(&mut self, number: usize, file: &SourceFile) -> Result<Ended, ReadError> {
+        self.number = 0;
         let mut reader = Reader::open_at(&file.path, file.begin_at)?;
         let result = self.records(number, file, &mut reader);
         self.tell_problems(file, &mut reader);
