@@ -16,7 +16,7 @@ use webloom_archive::{
     ArchiveSettings, ArchiveWriter, CaptureMaker, Dictionary, DictionarySource, Notes, PackedCapture, Packing,
 };
 use webloom_fetch::Tape;
-use webloom_model::{Exchange, FetchOutcome, Lease, PageUrl, Purpose};
+use webloom_model::{Exchange, FetchOutcome, Lease, PageUrl, Purpose, Truncated};
 
 pub(crate) use self::ledger::Ledger;
 use crate::counters::Counters;
@@ -211,7 +211,56 @@ impl Archivist {
     }
 }
 
+/// Bytes of a dump that are archived; a record is packed in memory.
+const SOURCE_BYTES_MAX: usize = 256 << 20;
+
+impl Archivist {
+    /// The records of what was asked of a source. The answer alone when only what carries data is kept, and then only if it was one.
+    fn pack_source(&self, exchanges: Vec<Exchange>, is_answered: bool) -> std::io::Result<PackedCapture> {
+        let mut records = PackedCapture::default();
+        for mut exchange in exchanges {
+            let is_answer =
+                is_answered && exchange.purpose == Purpose::Context && (200..300).contains(&exchange.status);
+            if self.keep != Keep::All && !is_answer {
+                continue;
+            }
+            // To the fetcher all that is no page is a context.
+            if exchange.purpose == Purpose::Context {
+                exchange.purpose = Purpose::Source;
+            }
+            if exchange.body.len() > SOURCE_BYTES_MAX {
+                exchange.body.truncate(SOURCE_BYTES_MAX);
+                exchange.truncated = Some(Truncated::Length);
+            }
+            let notes = vec![
+                (note::PURPOSE, exchange.purpose.as_str().to_owned()),
+                (note::FETCH_TIME, exchange.elapsed.as_millis().to_string()),
+            ];
+            records.append(self.maker.capture(&exchange, &notes)?);
+        }
+        Ok(records)
+    }
+}
+
 impl Crawl {
+    /// Packs what was asked of a source, and returns when it is on disk.
+    pub(crate) async fn archive_source(&self, tape: Tape, is_answered: bool) -> Result<(), CrawlError> {
+        let Some(archivist) = self.archivist.clone() else { return Ok(()) };
+        let exchanges = tape.into_exchanges();
+        match self.cpu.run(move || archivist.pack_source(exchanges, is_answered)).await {
+            Ok(Ok(records)) if records.is_empty() => Ok(()),
+            Ok(Ok(records)) => self.committer.keep(records).await,
+            Ok(Err(failed)) => {
+                error!(%failed, "a source's answer cannot be packed for the archive");
+                Ok(())
+            }
+            Err(panicked) => {
+                error!(reason = panicked.0, "a source's answer cannot be packed for the archive");
+                Ok(())
+            }
+        }
+    }
+
     /// What to write an exchange down on.
     pub(crate) fn tape(&self) -> Tape {
         if self.archivist.is_some() { Tape::on() } else { Tape::off() }

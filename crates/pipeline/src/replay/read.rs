@@ -203,6 +203,7 @@ fn no_page(item: &Item) -> Option<&'static str> {
     match item.notes.get(note::PURPOSE).as_deref() {
         Some("robots") => return Some("robots.txt"),
         Some("context") => return Some("contexts"),
+        Some("source") => return Some("sources"),
         _ => {}
     }
     // Crawlers that leave no notes fetch robots.txt all the same.
