@@ -9,11 +9,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use parking_lot::Mutex;
 
 use crate::cdxj::{self, CdxEntry};
 use crate::digest::Digest;
 use crate::http::{HttpHead, dechunk};
-use crate::read::{ReadError, Reader};
+use crate::read::{ReadError, Reader, dictionary_by};
 use crate::record::{RecordHead, RecordKind, parse_date};
 use crate::store::{BodyStore, LocalStore};
 use crate::surt::surt;
@@ -30,7 +31,12 @@ pub type Capture = CdxEntry;
 pub struct Archive {
     folder: PathBuf,
     store: Arc<dyn BodyStore>,
+    /// The file that was read last, and its dictionary.
+    dictionary: Arc<Mutex<Option<KnownDictionary>>>,
 }
+
+/// The name of a file, and its dictionary if it has one.
+type KnownDictionary = (String, Option<Vec<u8>>);
 
 /// An answer as it was archived.
 #[derive(Debug, Clone)]
@@ -93,7 +99,7 @@ impl Archive {
 
     /// The same with files in another store, and their indexes in the directory.
     pub fn open_with(folder: &Path, store: Arc<dyn BodyStore>) -> Self {
-        Self { folder: folder.to_owned(), store }
+        Self { folder: folder.to_owned(), store, dictionary: Arc::default() }
     }
 
     /// The latest capture of a URL that is a page, or the latest of any kind.
@@ -194,13 +200,27 @@ impl Archive {
             .read(file, offset, length.min(RECORD_BYTES_MAX))
             .map_err(|source| self.failed(source))?;
         let named = |source| FindError::Record { file: file.to_owned(), offset, source };
-        let mut reader = Reader::new(Cursor::new(bytes)).map_err(named)?;
+        let dictionary = self.dictionary_of(file).map_err(named)?;
+        let mut reader = Reader::with_dictionary(Cursor::new(bytes), dictionary).map_err(named)?;
         let record = reader.next_record().map_err(named)?;
         let missing =
             |what: &str| FindError::NoAnswer { file: file.to_owned(), offset, what: what.to_owned() };
         let mut record = record.ok_or_else(|| missing("there is no record"))?;
         let answer = read_answer(&mut record, body_bytes_max).map_err(named)?;
         answer.ok_or_else(|| missing("the record holds no HTTP answer"))
+    }
+
+    /// The dictionary of a zstd file, remembered for the next record of it.
+    fn dictionary_of(&self, file: &str) -> Result<Option<Vec<u8>>, ReadError> {
+        if !file.ends_with(".zst") {
+            return Ok(None);
+        }
+        if let Some((_, known)) = self.dictionary.lock().as_ref().filter(|(name, _)| name == file) {
+            return Ok(known.clone());
+        }
+        let found = dictionary_by(|offset, length| self.store.read(file, offset, length))?;
+        *self.dictionary.lock() = Some((file.to_owned(), found.clone()));
+        Ok(found)
     }
 
     fn failed(&self, source: io::Error) -> FindError {

@@ -3,10 +3,10 @@
 pub mod cdxj;
 pub mod check;
 pub mod digest;
+pub mod elsewhere;
 pub mod fields;
 pub mod find;
 pub mod http;
-#[cfg(any(test, feature = "objects"))]
 pub mod objects;
 pub mod read;
 pub mod record;
@@ -14,8 +14,12 @@ pub mod store;
 pub mod surt;
 pub mod write;
 
+pub use elsewhere::{Body, Stored};
 pub use find::{Archive, Capture, FindError, StoredAnswer, read_answer};
 pub use read::{Packing, Problem, ReadError, Reader, Record};
 pub use record::{Format, RecordHead, RecordKind};
 pub use store::{BodyStore, LocalStore};
-pub use write::{ArchiveSettings, ArchiveWriter, CaptureMaker, Notes, PackedCapture, Place, WriteError};
+pub use write::{
+    ArchiveSettings, ArchiveWriter, CaptureMaker, Dictionary, DictionarySource, Notes, PackedCapture, Place,
+    WriteError,
+};

@@ -1,11 +1,13 @@
-//! Where complete archive files are kept: a directory, or an object store.
+//! Where archive files are kept: a directory, from which complete ones may have gone to an object store.
 //!
-//! A file that is being written is always local and appended to; a store takes over when it is complete. That is what
-//! object stores can do, and a directory can do it too, by a rename. Reading is by ranges: a record, never a file.
+//! A file that is being written is always local and appended to; it is complete when it is renamed, and then the
+//! [`Uploader`](crate::objects::Uploader) may take it. Reading is by ranges: a record, never a file.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+
+use crate::elsewhere::{Body, STORED_SUFFIX, Stored};
 
 /// What is appended to the name of a file that is not complete.
 pub const OPEN_SUFFIX: &str = ".open";
@@ -29,11 +31,13 @@ pub struct StoredFile {
     pub length: u64,
     /// True while it is being written.
     pub is_open: bool,
+    /// True when it is in an object store, and only a note of that here.
+    pub is_elsewhere: bool,
 }
 
 /// Keeps archive files.
 ///
-/// `tests/store.rs` holds every implementation to this:
+/// Every implementation is held to this:
 /// * what was appended and synced is read back, before and after the file is complete;
 /// * a complete file has its name, and no other; an open one is listed as open;
 /// * `truncate` takes back exactly what was appended beyond the length;
@@ -47,7 +51,7 @@ pub trait BodyStore: Send + Sync {
     fn list(&self) -> io::Result<Vec<StoredFile>>;
     /// Bytes of a file from a place on; fewer at its end.
     fn read(&self, name: &str, offset: u64, length: u64) -> io::Result<Vec<u8>>;
-    /// A path to the whole file, fetched first if it is elsewhere.
+    /// The path of a file that is here.
     fn local(&self, name: &str) -> io::Result<PathBuf>;
     /// Bytes that can still be written, where that can be told.
     fn free_bytes(&self) -> io::Result<Option<u64>>;
@@ -59,7 +63,7 @@ pub fn is_archive_name(name: &str) -> bool {
     ENDINGS.iter().any(|ending| name.ends_with(ending))
 }
 
-/// A directory.
+/// A directory. Files that have gone to an object store are read from there.
 #[derive(Debug, Clone)]
 pub struct LocalStore {
     folder: PathBuf,
@@ -88,13 +92,7 @@ impl LocalStore {
 
     /// The file, complete or not.
     fn existing(&self, name: &str) -> io::Result<PathBuf> {
-        // A name from an index must not lead out of the directory.
-        if name.is_empty() || name.contains(['/', '\\']) || name.contains("..") {
-            return Err(io::Error::new(
-                io::ErrorKind::InvalidInput,
-                format!("`{name}` is no name of an archive file"),
-            ));
-        }
+        check_name(name)?;
         let complete = self.path(name);
         if complete.is_file() {
             return Ok(complete);
@@ -112,6 +110,23 @@ impl LocalStore {
             format!("there is no `{name}` in `{}`", self.folder.display()),
         ))
     }
+}
+
+/// A name from an index must not lead out of the directory.
+fn check_name(name: &str) -> io::Result<()> {
+    if name.is_empty() || name.contains(['/', '\\']) || name.contains("..") {
+        let what = format!("`{name}` is no name of an archive file");
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
+    }
+    Ok(())
+}
+
+/// Bytes of a file from a place on; fewer at its end.
+fn read_range(mut file: impl Read + Seek, offset: u64, length: u64) -> io::Result<Vec<u8>> {
+    file.seek(SeekFrom::Start(offset))?;
+    let mut bytes = Vec::new();
+    file.take(length).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 struct LocalBody(File);
@@ -153,6 +168,11 @@ impl BodyStore for LocalStore {
         for entry in entries {
             let entry = entry?;
             let Ok(name) = entry.file_name().into_string() else { continue };
+            if let Some(name) = name.strip_suffix(STORED_SUFFIX).filter(|name| is_archive_name(name)) {
+                let length = Stored::read(&self.path(name))?.bytes;
+                files.push(StoredFile { name: name.to_owned(), length, is_open: false, is_elsewhere: true });
+                continue;
+            }
             let (name, is_open) = match name.strip_suffix(OPEN_SUFFIX) {
                 Some(inner) => (inner.to_owned(), true),
                 None => (name, false),
@@ -160,19 +180,27 @@ impl BodyStore for LocalStore {
             // A file that is renamed while we look has another name by now.
             let Ok(metadata) = entry.metadata() else { continue };
             if is_archive_name(&name) && metadata.is_file() {
-                files.push(StoredFile { name, length: metadata.len(), is_open });
+                files.push(StoredFile { name, length: metadata.len(), is_open, is_elsewhere: false });
             }
         }
         files.sort_unstable();
+        // Between the note that a file has arrived and its removal it is in both places; the one here counts.
+        files.dedup_by(|other, one| other.name == one.name && other.is_elsewhere);
         Ok(files)
     }
 
     fn read(&self, name: &str, offset: u64, length: u64) -> io::Result<Vec<u8>> {
-        let mut file = File::open(self.existing(name)?)?;
-        file.seek(SeekFrom::Start(offset))?;
-        let mut bytes = Vec::new();
-        file.take(length).read_to_end(&mut bytes)?;
-        Ok(bytes)
+        check_name(name)?;
+        for path in [self.path(name), self.open_path(name), self.path(name)] {
+            match Body::open(&path) {
+                // It may have been completed, or moved, between two looks.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Ok(Body::Object(object)) => return object.read_range(offset, length),
+                file => return read_range(file?, offset, length),
+            }
+        }
+        let what = format!("there is no `{name}` in `{}`", self.folder.display());
+        Err(io::Error::new(io::ErrorKind::NotFound, what))
     }
 
     fn local(&self, name: &str) -> io::Result<PathBuf> {

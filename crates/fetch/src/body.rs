@@ -33,6 +33,10 @@ const DISCARD_TIMEOUT: Duration = Duration::from_secs(1);
 const KEPT_BYTES_MAX: u64 = 1 << 20;
 const KEPT_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// What is kept of a body that is also decoded: it is in memory. Only dumps are longer than this, and the most of an archive they can
+/// be is their start.
+const KEPT_ENCODED_BYTES_MAX: usize = 256 << 20;
+
 /// Frames taken in a row before other tasks get their turn.
 const BURST_MAX: u32 = 32;
 
@@ -401,7 +405,8 @@ impl WireBody {
 
     /// The body as it came; `bytes` are those that the decoders gave.
     fn into_kept(self, bytes: &Bytes, is_cut: bool, ended_early: bool) -> Kept {
-        let truncated = match (is_cut, ended_early) {
+        let is_long = self.kept.as_ref().is_some_and(|kept| kept.len() >= KEPT_ENCODED_BYTES_MAX);
+        let truncated = match (is_cut || is_long, ended_early) {
             (false, _) => None,
             (true, true) => Some(Truncated::Disconnect),
             (true, false) => Some(Truncated::Length),
@@ -422,7 +427,8 @@ impl WireBody {
             self.pause = Some(Box::pin(sleep(pause)));
         }
         if let Some(kept) = &mut self.kept {
-            kept.extend_from_slice(&data);
+            let room = KEPT_ENCODED_BYTES_MAX.saturating_sub(kept.len());
+            kept.extend_from_slice(&data[..data.len().min(room)]);
         }
         self.chunk = data;
     }

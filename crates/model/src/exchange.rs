@@ -48,6 +48,8 @@ pub enum Purpose {
     Robots,
     /// A JSON-LD context.
     Context,
+    /// Linked Data that does not come page by page: a dump, an endpoint, a catalogue.
+    Source,
 }
 
 impl Purpose {
@@ -57,6 +59,7 @@ impl Purpose {
             Self::Page => "page",
             Self::Robots => "robots",
             Self::Context => "context",
+            Self::Source => "source",
         }
     }
 }

@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot};
+use webloom_archive::PackedCapture;
 use webloom_index::{Batch, Index};
 use webloom_model::Frontier;
 
@@ -27,7 +28,10 @@ use crate::process::Woven;
 use crate::spec::WorkConfig;
 
 struct Request {
-    woven: Woven,
+    /// For the archive.
+    records: PackedCapture,
+    /// Nothing when there is only something to archive.
+    woven: Option<Woven>,
     reply: oneshot::Sender<()>,
 }
 
@@ -70,11 +74,21 @@ impl Committer {
     }
 
     /// Returns when the page is durable.
-    pub(crate) async fn commit(&self, woven: Woven) -> Result<(), CrawlError> {
+    pub(crate) async fn commit(&self, mut woven: Woven) -> Result<(), CrawlError> {
+        let records = std::mem::take(&mut woven.captures.records);
+        self.request(records, Some(woven)).await
+    }
+
+    /// Returns when records that belong to no page are in the archive.
+    pub(crate) async fn keep(&self, records: PackedCapture) -> Result<(), CrawlError> {
+        self.request(records, None).await
+    }
+
+    async fn request(&self, records: PackedCapture, woven: Option<Woven>) -> Result<(), CrawlError> {
         let _committing = Gauge::new(&self.counters.committing);
         let (reply, done) = oneshot::channel();
         if let Some(requests) = &self.requests
-            && requests.send(Request { woven, reply }).await.is_ok()
+            && requests.send(Request { records, woven, reply }).await.is_ok()
             && done.await.is_ok()
         {
             return Ok(());
@@ -154,12 +168,13 @@ impl Worker {
     /// Writes what was received, and notes in each page's metadata where it is.
     fn archive(&mut self, batch: &mut [Request]) -> Result<(), CrawlError> {
         let Some(ledger) = &mut self.ledger else { return Ok(()) };
-        let records: Vec<_> =
-            batch.iter_mut().map(|request| std::mem::take(&mut request.woven.captures.records)).collect();
+        let records: Vec<_> = batch.iter_mut().map(|request| std::mem::take(&mut request.records)).collect();
         let places = ledger.append(&records, &self.closing)?;
         for (request, place) in batch.iter_mut().zip(places) {
-            if let (true, Some(place)) = (request.woven.captures.begins_with_page, place) {
-                metadata::add_place(&mut request.woven.writes, &place);
+            if let (Some(woven), Some(place)) = (&mut request.woven, place)
+                && woven.captures.begins_with_page
+            {
+                metadata::add_place(&mut woven.writes, &place);
             }
         }
         Ok(())
@@ -177,14 +192,15 @@ impl Worker {
         let mut reservations = Vec::new();
         let mut entries = Vec::new();
         let mut indexed = 0;
-        for Request { mut woven, reply } in batch {
+        for Request { woven, reply, .. } in batch {
+            replies.push(reply);
+            let Some(mut woven) = woven else { continue };
             // The page itself comes first, its metadata last; what is no page has metadata alone.
             indexed += u64::from(woven.writes.len() > 1);
             writes.append(&mut woven.writes);
             settlements.push(woven.settlement);
             reservations.extend(woven.reservation);
             entries.extend(woven.entry);
-            replies.push(reply);
         }
         let quads: usize = writes.iter().map(|write| write.triples.len()).sum();
         if !writes.is_empty() {
@@ -203,5 +219,5 @@ impl Worker {
 }
 
 fn count_quads(request: &Request) -> usize {
-    request.woven.writes.iter().map(|write| write.triples.len()).sum()
+    request.woven.iter().flat_map(|woven| &woven.writes).map(|write| write.triples.len()).sum()
 }

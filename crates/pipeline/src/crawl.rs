@@ -68,6 +68,22 @@ pub enum CrawlError {
         /// Why.
         source: std::io::Error,
     },
+    /// The dictionary for the archive cannot be read.
+    #[error("cannot use `{path}` as archive.dictionary: {source}")]
+    Dictionary {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The store for archive files cannot be used.
+    #[error("cannot use {url} as archive.store: {source}")]
+    Store {
+        /// Its URL.
+        url: String,
+        /// Why.
+        source: std::io::Error,
+    },
     /// The archive failed.
     #[error(transparent)]
     Archive(#[from] WriteError),

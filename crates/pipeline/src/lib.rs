@@ -18,7 +18,7 @@ pub mod spec;
 pub mod spool;
 pub mod wiring;
 
-pub use archive::{ArchiveSpec, Keep};
+pub use archive::{ArchiveSpec, DictionarySetting, Keep};
 pub use contexts::{ContextCache, ContextLimits};
 pub use control::{ChangeError, CrawlControl, CrawlState};
 pub use counters::{Counters, Latency, Phase, PhaseNumbers, StepNumbers};

@@ -16,6 +16,7 @@ use std::time::Duration;
 
 use toml::{Table, Value};
 use webloom_archive::Packing;
+use webloom_archive::objects::Objects;
 use webloom_extract::scope::{Patterns, TrapRules};
 use webloom_extract::{LinkQuery, LinkRules, ParameterSet, Reach, Scope};
 use webloom_fetch::{AuthRule, FetchConfig, HeaderRule, Preference, Proxy, ResolveRule, TypePattern};
@@ -23,7 +24,7 @@ use webloom_frontier::{DomainBudget, FrontierConfig, Recrawl};
 use webloom_model::PageUrl;
 use webloom_transform::{GrddlSites, Limits, TransformConfig};
 
-use crate::archive::{ArchiveSpec, Keep};
+use crate::archive::{ArchiveSpec, DictionarySetting, Keep};
 use crate::contexts::ContextLimits;
 use crate::rules::{self, Services};
 use crate::sources::SourceSpec;
@@ -414,19 +415,35 @@ fn read_archive(reader: &mut Reader<'_>) -> ArchiveSpec {
     if prefix.is_empty() || prefix.len() > 64 || !prefix.chars().all(is_name) {
         reader.report("archive.prefix", format!("{prefix:?} is not valid; write letters, digits, - and _"));
     }
+    let packing = match reader.choice("archive.compression", &["gzip", "zstd"]) {
+        "zstd" => Packing::Zstd,
+        _ => Packing::Gzip,
+    };
+    let dictionary = match reader.text("archive.dictionary").as_str() {
+        "none" | "" => DictionarySetting::None,
+        "train" => DictionarySetting::Train,
+        path => DictionarySetting::File(path.into()),
+    };
+    if dictionary != DictionarySetting::None && packing != Packing::Zstd {
+        let problem = "only zstd has dictionaries; set archive.compression to \"zstd\"";
+        reader.report("archive.dictionary", problem.to_owned());
+    }
+    let store = Some(reader.text("archive.store")).filter(|url| !url.is_empty());
+    if let Some(Err(problem)) = store.as_deref().map(Objects::parse) {
+        reader.report("archive.store", problem.to_string());
+    }
     ArchiveSpec {
         keep: match reader.choice("archive.keep", &["all", "data", "none"]) {
             "data" => Keep::Data,
             "none" => Keep::Nothing,
             _ => Keep::All,
         },
-        packing: match reader.choice("archive.compression", &["gzip", "zstd"]) {
-            "zstd" => Packing::Zstd,
-            _ => Packing::Gzip,
-        },
+        packing,
+        dictionary,
         file_bytes_max: reader.bytes("archive.rotate") as u64,
         free_bytes_min: reader.bytes("archive.min_free") as u64,
         prefix,
+        store,
     }
 }
 

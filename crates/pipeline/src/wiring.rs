@@ -13,7 +13,7 @@ use webloom_frontier::{Blob, FjallFrontier};
 use webloom_index::{Index, IndexConfig};
 use webloom_model::{Clock, Frontier, LinkCandidate, SystemClock};
 
-use crate::archive::{Archivist, Ledger};
+use crate::archive::Archivist;
 use crate::commit::Committer;
 use crate::contexts::{ContextCache, ContextLimits, Kind};
 use crate::control::CrawlControl;
@@ -141,14 +141,9 @@ impl Crawl {
         if let Some(contexts) = &contexts {
             spec.transform.contexts = contexts.clone();
         }
-        let (archivist, ledger) = match Archivist::open(data, &spec.archive, archive_info(&spec))? {
-            Some((archivist, writer)) => {
-                let free_min = spec.archive.free_bytes_min;
-                let ledger = Ledger::new(writer, data.archive(), free_min, counters.clone());
-                (Some(Arc::new(archivist)), Some(ledger))
-            }
-            None => (None, None),
-        };
+        let (archivist, ledger) =
+            Archivist::open(data, &spec.archive, archive_info(&spec), counters.clone())?.unzip();
+        let archivist = archivist.map(Arc::new);
         spec.fetch.record = archivist.is_some();
         let robots = Arc::new(DurableRobots(frontier.clone()));
         let fetcher = Fetcher::new(spec.fetch.clone(), resolver, robots.clone(), clock)?;

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use oxrdf::Term;
 use tokio::sync::watch;
+use webloom_archive::Archive;
 use webloom_pipeline::crawl::CrawlEnd;
 use webloom_pipeline::{Crawl, CrawlSpec, DataDir, Stop};
 use webloom_testkit::{Answer, Request, ServerOptions, WebServer};
@@ -199,8 +200,15 @@ async fn everything_that_may_be_had_is_had() {
     let violations: Vec<_> = hurried.chain(log.overlapping()).chain(log.robots_violations()).collect();
     assert!(violations.is_empty(), "{violations:?}");
 
-    // A source that is done is done for the next run too.
+    // What sources answered is archived like pages, each request of it.
     drop(crawl);
+    let archive = Archive::open(&data.archive());
+    for request in log.requests().all() {
+        let url = format!("http://{}{}", request.host, request.path_and_query);
+        assert!(!archive.history(&url).unwrap().is_empty(), "{url} is not archived");
+    }
+
+    // A source that is done is done for the next run too.
     let requests = log.requests().len();
     let again = Arc::new(Crawl::open(&data, spec).unwrap());
     assert_eq!(again.run(stopped).await.unwrap().end, CrawlEnd::Complete);

@@ -82,6 +82,62 @@ fn a_run_that_is_stopped_goes_on_where_it_was() {
     }
 }
 
+/// An answer, or, without a title, the word that nothing has changed since.
+fn capture(url: &str, at: u32, number: usize, title: Option<&str>) -> String {
+    let http = match title {
+        Some(title) => format!("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<title>{title}</title>"),
+        None => "HTTP/1.1 304 Not Modified\r\n\r\n".to_owned(),
+    };
+    format!(
+        "WARC/1.1\r\nWARC-Type: {}\r\nWARC-Target-URI: {url}\r\nWARC-Date: {at}-01-01T00:00:00Z\r\n\
+         WARC-Record-ID: <urn:uuid:00000000-0000-4000-8000-{number:012}>\r\nContent-Length: {}\r\n\r\n{http}\r\n\r\n",
+        if title.is_some() { "response" } else { "revisit" },
+        http.len()
+    )
+}
+
+#[test]
+fn files_that_are_read_at_the_same_time_give_what_they_give_one_after_the_other() {
+    let folder = tempfile::tempdir().unwrap();
+    // The same URLs in every file, years crosswise, some at the same moment, some unchanged.
+    let files: Vec<PathBuf> = (0..6)
+        .map(|file| {
+            let records = (0..200).map(|page| {
+                let at = 2000 + ((file * 7 + page * 5) % 4) as u32;
+                let title = format!("page {page} of file {file}");
+                let is_unchanged = (file + page) % 5 == 0;
+                let url = format!("http://a.example/{page}");
+                capture(&url, at, file * 1000 + page, (!is_unchanged).then_some(title.as_str()))
+            });
+            let path = folder.path().join(format!("{file}.warc"));
+            std::fs::write(&path, records.collect::<String>()).unwrap();
+            path
+        })
+        .collect();
+    let dump = |name: &str, workers: usize, files: Vec<PathBuf>| {
+        let data = DataDir::new(folder.path().join(name));
+        let spec =
+            CrawlSpec::from_toml(&format!("[work]\nworkers = {workers}\ncommit_quads_max = 400")).unwrap();
+        let replay = Replay::open(&data, spec, files.clone(), data.replayed()).unwrap();
+        let summary = replay.run(&AtomicBool::new(false)).unwrap();
+        assert_eq!((summary.files, summary.failed, summary.stopped), (files.len(), 0, false));
+        assert_eq!(replay.progress().records.load(Relaxed), 1200);
+        drop(replay);
+        let snapshot = IndexReader::open(&data.index()).unwrap().snapshot().unwrap();
+        let mut quads: Vec<String> =
+            snapshot.quads().unwrap().map(|quad| quad.unwrap().to_string()).collect();
+        quads.sort_unstable();
+        quads
+    };
+    let one_after_the_other = dump("one", 1, files.clone());
+    assert!(one_after_the_other.iter().any(|quad| quad.contains("ns#capture>")));
+    for number in 0..4 {
+        let mut files = files.clone();
+        files.rotate_left(number);
+        assert_eq!(dump(&format!("many-{number}"), 4, files), one_after_the_other, "{number}");
+    }
+}
+
 #[test]
 fn copies_are_found_in_the_archives_they_came_from() {
     let folder = tempfile::tempdir().unwrap();

@@ -8,14 +8,15 @@
 mod arc;
 mod source;
 
-use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
 
 use memchr::memmem;
 
 pub use self::source::Packing;
+pub(crate) use self::source::{DICTIONARY_BYTES_MAX, DICTIONARY_FRAME, dictionary_by, unpack_dictionary};
 use self::source::{Damage, More, Source};
+use crate::elsewhere::Body;
 use crate::fields::{head_length, text};
 use crate::http::HttpHead;
 use crate::record::{Format, RecordHead, RecordKind};
@@ -104,15 +105,15 @@ pub struct Reader<R> {
     spanned: bool,
 }
 
-impl Reader<File> {
-    /// Opens a file.
+impl Reader<Body> {
+    /// Opens a file, also one that has gone to an object store.
     pub fn open(path: &Path) -> Result<Self, ReadError> {
         Self::open_at(path, 0)
     }
 
     /// Opens a file at the record that begins at `offset`.
     pub fn open_at(path: &Path, offset: u64) -> Result<Self, ReadError> {
-        let file = File::open(path).map_err(|source| ReadError::Open { path: path.to_owned(), source })?;
+        let file = Body::open(path).map_err(|source| ReadError::Open { path: path.to_owned(), source })?;
         Self::new_at(file, offset)
     }
 }
@@ -132,8 +133,17 @@ impl<R: Read + Seek> Reader<R> {
 
     /// The same from the record that begins at `offset`.
     pub fn new_at(file: R, offset: u64) -> Result<Self, ReadError> {
-        Ok(Self {
-            source: Source::open(file, offset)?,
+        Ok(Self::of(Source::open(file, offset)?, offset))
+    }
+
+    /// Reads a part of a file, whose dictionary was found elsewhere.
+    pub(crate) fn with_dictionary(part: R, dictionary: Option<Vec<u8>>) -> Result<Self, ReadError> {
+        Ok(Self::of(Source::open_with(part, 0, dictionary)?, 0))
+    }
+
+    fn of(source: Source<R>, offset: u64) -> Self {
+        Self {
+            source,
             head: RecordHead::default(),
             http: None,
             left: 0,
@@ -150,7 +160,7 @@ impl<R: Read + Seek> Reader<R> {
             searched_bytes: 0,
             told_crowded: false,
             spanned: false,
-        })
+        }
     }
 
     /// How the file is packed.

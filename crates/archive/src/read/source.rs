@@ -17,13 +17,15 @@ const WINDOW_BYTES: usize = 256 << 10;
 /// Longest gzip member header: its extra field can have 64 KiB, names are short.
 const GZIP_HEAD_BYTES_MAX: usize = 128 << 10;
 /// Longest dictionary of a zstd file.
-const DICTIONARY_BYTES_MAX: usize = 64 << 20;
+pub(crate) const DICTIONARY_BYTES_MAX: usize = 64 << 20;
 /// Windows of up to 128 MiB, the most that zstd's command line reads without being asked.
 const ZSTD_WINDOW_LOG_MAX: u32 = 27;
 /// Unpacked to see whether a member is one.
 const PROBE_BYTES: usize = 64;
 
 const ZSTD_FRAME: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+/// What begins the frame that holds the dictionary, the first of a file.
+pub(crate) const DICTIONARY_FRAME: [u8; 4] = [0x5d, 0x2a, 0x4d, 0x18];
 
 /// How a file is packed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -146,10 +148,15 @@ pub(crate) struct Source<R> {
 }
 
 impl<R: Read + Seek> Source<R> {
-    /// Looks at the first bytes to see how the file is packed. `file` stands at `offset`.
+    /// Looks at the first bytes to see how the file is packed, and goes to `offset`.
     pub(crate) fn open(mut file: R, offset: u64) -> Result<Self, Damage> {
         file.seek(SeekFrom::Start(0))?;
         let dictionary = if offset > 0 { dictionary_of(&mut file)? } else { None };
+        Self::open_with(file, offset, dictionary)
+    }
+
+    /// The same with the dictionary of the file, when what is read is only a part of it.
+    pub(crate) fn open_with(mut file: R, offset: u64, dictionary: Option<Vec<u8>>) -> Result<Self, Damage> {
         file.seek(SeekFrom::Start(offset))?;
         let mut source = Self {
             file,
@@ -515,13 +522,31 @@ fn dictionary_at(start: &[u8], file: &mut impl Read) -> Result<Option<Vec<u8>>, 
     let mut dictionary = rest[..rest.len().min(length)].to_vec();
     let missing = (length - dictionary.len()) as u64;
     file.take(missing).read_to_end(&mut dictionary)?;
-    if dictionary.starts_with(&ZSTD_FRAME) {
-        let mut unpacked = Vec::new();
-        zstd::stream::read::Decoder::with_buffer(&dictionary[..])?
-            .take(DICTIONARY_BYTES_MAX as u64)
-            .read_to_end(&mut unpacked)
-            .map_err(|error| broken(format!("the zstd dictionary is damaged: {error}")))?;
-        dictionary = unpacked;
+    if dictionary.len() < length {
+        return Err(broken("the file ends within its zstd dictionary"));
     }
-    Ok(Some(dictionary))
+    let unpacked = unpack_dictionary(dictionary);
+    unpacked.map(Some).map_err(|error| broken(format!("the zstd dictionary is damaged: {error}")))
+}
+
+/// The dictionary of a file of which a part is to be read. `read` gives bytes of it: from where, and how many.
+pub(crate) fn dictionary_by(
+    read: impl Fn(u64, u64) -> io::Result<Vec<u8>>,
+) -> Result<Option<Vec<u8>>, Damage> {
+    let start = read(0, 8)?;
+    let [0x5d, 0x2a, 0x4d, 0x18, a, b, c, d] = start[..] else { return Ok(None) };
+    let length = u32::from_le_bytes([a, b, c, d]);
+    dictionary_at(&start, &mut &read(8, u64::from(length).min(DICTIONARY_BYTES_MAX as u64))?[..])
+}
+
+/// A dictionary, which may itself be packed.
+pub(crate) fn unpack_dictionary(dictionary: Vec<u8>) -> io::Result<Vec<u8>> {
+    if !dictionary.starts_with(&ZSTD_FRAME) {
+        return Ok(dictionary);
+    }
+    let mut unpacked = Vec::new();
+    zstd::stream::read::Decoder::with_buffer(&dictionary[..])?
+        .take(DICTIONARY_BYTES_MAX as u64)
+        .read_to_end(&mut unpacked)?;
+    Ok(unpacked)
 }

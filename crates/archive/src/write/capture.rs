@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 use std::io;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use jiff::Timestamp;
@@ -18,7 +19,8 @@ use crate::fields::{Fields, extend_flat};
 use crate::read::Packing;
 use crate::record::{RecordKind, cdx_date};
 use crate::surt::surt;
-use crate::write::record::{NewRecord, new_id, warc_date};
+use crate::write::dictionary::{Dictionaries, Dictionary, DictionarySource};
+use crate::write::record::{NewRecord, new_id, pack, warc_date};
 
 /// A payload shorter than this is written again rather than referred to: the reference would be as long.
 const REVISIT_BYTES_MIN: usize = 512;
@@ -41,6 +43,8 @@ pub struct PackedCapture {
 pub(crate) struct PackedRecord {
     pub(crate) id: String,
     pub(crate) bytes: Vec<u8>,
+    /// What it was packed with.
+    pub(crate) dictionary: Option<Arc<Dictionary>>,
     /// For the index, still without a place.
     pub(crate) entry: Option<CdxEntry>,
     /// A payload that later records may refer to.
@@ -115,11 +119,22 @@ pub struct CaptureMaker {
     packing: Packing,
     digest: DigestKind,
     payloads: Payloads,
+    dictionaries: Dictionaries,
 }
 
 impl CaptureMaker {
-    pub(crate) fn new(packing: Packing, digest: DigestKind) -> Self {
-        Self { packing, digest, payloads: Payloads::default() }
+    pub(crate) fn new(packing: Packing, digest: DigestKind, dictionary: &DictionarySource) -> Self {
+        // Other packings have no dictionaries.
+        let dictionaries = match packing {
+            Packing::Zstd => Dictionaries::of(dictionary),
+            Packing::Gzip | Packing::Plain => Dictionaries::default(),
+        };
+        Self { packing, digest, payloads: Payloads::default(), dictionaries }
+    }
+
+    /// The dictionary of records that are packed from now on.
+    pub(crate) fn dictionary(&self) -> Option<Arc<Dictionary>> {
+        self.dictionaries.current()
     }
 
     pub(crate) fn payloads(&self) -> &Payloads {
@@ -198,8 +213,11 @@ impl CaptureMaker {
         entry: Option<CdxEntry>,
         original: Option<(Digest, Original)>,
     ) -> io::Result<PackedRecord> {
-        let bytes = record.pack(self.packing, self.digest)?;
-        Ok(PackedRecord { id: record.id, bytes, entry, original })
+        let bytes = record.to_bytes(self.digest);
+        self.dictionaries.sample(&bytes);
+        let dictionary = self.dictionary();
+        let bytes = pack(bytes, self.packing, dictionary.as_deref())?;
+        Ok(PackedRecord { id: record.id, bytes, dictionary, entry, original })
     }
 
     /// A response, or a revisit of one.
@@ -295,12 +313,13 @@ impl CaptureMaker {
         self.pack(record, None, None)
     }
 
-    /// The record that begins a file: who wrote it, and how.
+    /// What begins a file: its dictionary, if it has one, and the record that says who wrote it, and how.
     pub(crate) fn file_head(
         &self,
         filename: &str,
         at: Timestamp,
         info: &[(String, String)],
+        dictionary: Option<&Dictionary>,
     ) -> io::Result<Vec<u8>> {
         let mut record = NewRecord::new(RecordKind::Warcinfo, at, "application/warc-fields");
         record.id = new_id();
@@ -316,7 +335,9 @@ impl CaptureMaker {
             fields.push(name, value);
         }
         fields.write_to(&mut record.head);
-        record.pack(self.packing, self.digest)
+        let mut head = dictionary.map_or(Ok(Vec::new()), Dictionary::frame)?;
+        head.extend(pack(record.to_bytes(self.digest), self.packing, dictionary)?);
+        Ok(head)
     }
 }
 

@@ -7,8 +7,10 @@
 //! **Invariant:** a place is given only for bytes that are synced. What failed half-way is taken back.
 
 mod capture;
+mod dictionary;
 mod record;
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -19,7 +21,9 @@ use rand::Rng;
 use tracing::{info, warn};
 
 use self::capture::Original;
+use self::capture::PackedRecord;
 pub use self::capture::{CaptureMaker, Notes, PackedCapture};
+pub use self::dictionary::{Dictionary, DictionarySource};
 pub use self::record::NewRecord;
 use crate::cdxj::{self, CdxEntry};
 use crate::digest::{Digest, DigestKind};
@@ -29,12 +33,16 @@ use crate::store::{BodyStore, LocalStore, OpenBody, StoredFile, sync_folder};
 
 /// Bytes gathered for one write.
 const WRITE_BYTES: usize = 1 << 20;
+/// Where a trained dictionary is kept, for the files to come.
+const DICTIONARY_NAME: &str = "zstd.dictionary";
 
 /// How an archive is written.
 #[derive(Debug, Clone)]
 pub struct ArchiveSettings {
     /// gzip, zstd or plain.
     pub packing: Packing,
+    /// Where the dictionary of zstd files comes from, if they are to have one.
+    pub dictionary: DictionarySource,
     /// Which digests records carry.
     pub digest: DigestKind,
     /// A file that is longer than this is completed and another begun.
@@ -49,6 +57,7 @@ impl Default for ArchiveSettings {
     fn default() -> Self {
         Self {
             packing: Packing::Gzip,
+            dictionary: DictionarySource::None,
             digest: DigestKind::Sha1,
             file_bytes_max: 1 << 30,
             prefix: "webloom".to_owned(),
@@ -127,6 +136,8 @@ struct OpenFile {
     body: Box<dyn OpenBody>,
     length: u64,
     index: File,
+    /// What its records are packed with, all of them.
+    dictionary: Option<Arc<Dictionary>>,
 }
 
 impl ArchiveWriter {
@@ -141,7 +152,11 @@ impl ArchiveWriter {
         store: Arc<dyn BodyStore>,
         settings: ArchiveSettings,
     ) -> Result<Self, WriteError> {
-        let maker = Arc::new(CaptureMaker::new(settings.packing, settings.digest));
+        let dictionary = match &settings.dictionary {
+            DictionarySource::Train => trained_before(folder),
+            source => source.clone(),
+        };
+        let maker = Arc::new(CaptureMaker::new(settings.packing, settings.digest, &dictionary));
         let writer = Self { folder: folder.to_owned(), store, settings, maker, open: None, sequence: 0 };
         std::fs::create_dir_all(folder).map_err(|source| writer.failed(source))?;
         let files = writer.store.list().map_err(|source| writer.failed(source))?;
@@ -168,7 +183,7 @@ impl ArchiveWriter {
         if captures.iter().all(PackedCapture::is_empty) {
             return Ok(captures.iter().map(|_| None).collect());
         }
-        if self.open.as_ref().is_some_and(|open| open.length >= self.settings.file_bytes_max) {
+        if self.open.as_ref().is_some_and(|open| self.has_had_its_time(open)) {
             self.complete()?;
         }
         let mut open = match self.open.take() {
@@ -203,6 +218,12 @@ impl ArchiveWriter {
             .map_err(|source| self.failed(source))
     }
 
+    /// True for a file that is long enough, and for the first one when the dictionary was trained on it.
+    fn has_had_its_time(&self, open: &OpenFile) -> bool {
+        open.length >= self.settings.file_bytes_max
+            || (open.dictionary.is_none() && self.maker.dictionary().is_some())
+    }
+
     fn failed(&self, source: io::Error) -> WriteError {
         let folder = self.folder.clone();
         if is_full(&source) { WriteError::Full { folder } } else { WriteError::Io { folder, source } }
@@ -228,11 +249,15 @@ impl ArchiveWriter {
             self.sequence,
             rand::rng().random::<u32>()
         );
-        let head = self.maker.file_head(&name, now, &self.settings.info)?;
+        let dictionary = self.maker.dictionary();
+        if let (Some(dictionary), DictionarySource::Train) = (&dictionary, &self.settings.dictionary) {
+            keep_dictionary(&self.folder, dictionary);
+        }
+        let head = self.maker.file_head(&name, now, &self.settings.info, dictionary.as_deref())?;
         let index = File::create(self.index_path(&name, true))?;
         let mut body = self.store.create(&name)?;
         body.append(&head)?;
-        Ok(OpenFile { name, body, length: head.len() as u64, index })
+        Ok(OpenFile { name, body, length: head.len() as u64, index, dictionary })
     }
 
     /// Lets later captures refer to these payloads, and finds them in the index.
@@ -316,7 +341,8 @@ impl OpenFile {
         for capture in captures {
             let mut place = None;
             for record in &capture.records {
-                let (offset, length) = (self.length, record.bytes.len() as u64);
+                let bytes = self.fitting(record)?;
+                let (offset, length) = (self.length, bytes.len() as u64);
                 place.get_or_insert_with(|| Place {
                     file: self.name.clone(),
                     offset,
@@ -326,11 +352,11 @@ impl OpenFile {
                 if let Some(entry) = &record.entry {
                     entries.push(CdxEntry { offset, length, filename: self.name.clone(), ..entry.clone() });
                 }
-                if gathered.len() + record.bytes.len() > WRITE_BYTES && !gathered.is_empty() {
+                if gathered.len() + bytes.len() > WRITE_BYTES && !gathered.is_empty() {
                     self.body.append(&gathered)?;
                     gathered.clear();
                 }
-                gathered.extend_from_slice(&record.bytes);
+                gathered.extend_from_slice(&bytes);
                 self.length += length;
             }
             places.push(place);
@@ -338,6 +364,41 @@ impl OpenFile {
         self.body.append(&gathered)?;
         self.body.sync()?;
         Ok((places, entries))
+    }
+
+    /// The record as this file has it: those that were packed before there was a dictionary are packed anew.
+    fn fitting<'r>(&self, record: &'r PackedRecord) -> io::Result<Cow<'r, [u8]>> {
+        let (from, to) = (record.dictionary.as_ref(), self.dictionary.as_ref());
+        if dictionary::is_same(from, to) {
+            return Ok(Cow::Borrowed(&record.bytes));
+        }
+        dictionary::repack(&record.bytes, from.map(AsRef::as_ref), to.map(AsRef::as_ref)).map(Cow::Owned)
+    }
+}
+
+/// The dictionary that an earlier run trained, or one to be trained.
+fn trained_before(folder: &Path) -> DictionarySource {
+    match Dictionary::read(&folder.join(DICTIONARY_NAME)) {
+        Ok(dictionary) => DictionarySource::Given(Arc::new(dictionary)),
+        Err(error) => {
+            if error.kind() != io::ErrorKind::NotFound {
+                warn!(%error, "the kept dictionary of the archive cannot be used; another is trained");
+            }
+            DictionarySource::Train
+        }
+    }
+}
+
+/// Keeps a trained dictionary. Every file has it too, so that nothing is lost when this fails.
+fn keep_dictionary(folder: &Path, dictionary: &Dictionary) {
+    let path = folder.join(DICTIONARY_NAME);
+    if path.exists() {
+        return;
+    }
+    let beside = folder.join(format!("{DICTIONARY_NAME}.new"));
+    let kept = std::fs::write(&beside, dictionary.bytes()).and_then(|()| std::fs::rename(&beside, &path));
+    if let Err(error) = kept {
+        warn!(%error, "the dictionary of the archive cannot be kept; the next run trains another");
     }
 }
 

@@ -12,6 +12,7 @@ use crate::digest::{Digest, DigestKind};
 use crate::fields::Fields;
 use crate::read::Packing;
 use crate::record::RecordKind;
+use crate::write::dictionary::{self, Dictionary};
 
 /// The version that is written.
 pub(crate) const VERSION: &str = "WARC/1.1";
@@ -49,27 +50,9 @@ impl NewRecord {
         }
     }
 
-    /// Writes the record as one member, or plain.
-    pub fn pack(&self, packing: Packing, digest: DigestKind) -> io::Result<Vec<u8>> {
-        let head = self.record_head(digest);
-        let length = head.len() + self.head.len() + self.body.len() + 4;
-        let parts = [&head[..], &self.head, &self.body, b"\r\n\r\n"];
-        match packing {
-            Packing::Plain => Ok(parts.concat()),
-            Packing::Gzip => {
-                let mut encoder = GzEncoder::new(Vec::with_capacity(length / 3), Compression::new(6));
-                parts.iter().try_for_each(|part| encoder.write_all(part))?;
-                encoder.finish()
-            }
-            Packing::Zstd => {
-                let mut encoder = zstd::stream::write::Encoder::new(Vec::with_capacity(length / 3), 3)?;
-                // The length and the checksum belong into the frame: readers and repair tools use both.
-                encoder.include_checksum(true)?;
-                encoder.set_pledged_src_size(Some(length as u64))?;
-                parts.iter().try_for_each(|part| encoder.write_all(part))?;
-                encoder.finish()
-            }
-        }
+    /// The record as it is written, before it is packed.
+    pub fn to_bytes(&self, digest: DigestKind) -> Vec<u8> {
+        [&self.record_head(digest)[..], &self.head, &self.body, b"\r\n\r\n"].concat()
     }
 
     fn record_head(&self, digest: DigestKind) -> Vec<u8> {
@@ -94,6 +77,23 @@ impl NewRecord {
         hasher.update(&self.head);
         hasher.update(&self.body);
         hasher.finish()
+    }
+}
+
+/// Packs a record as one member, or leaves it plain. Only zstd has dictionaries.
+pub(crate) fn pack(
+    record: Vec<u8>,
+    packing: Packing,
+    dictionary: Option<&Dictionary>,
+) -> io::Result<Vec<u8>> {
+    match packing {
+        Packing::Plain => Ok(record),
+        Packing::Gzip => {
+            let mut encoder = GzEncoder::new(Vec::with_capacity(record.len() / 3), Compression::new(6));
+            encoder.write_all(&record)?;
+            encoder.finish()
+        }
+        Packing::Zstd => dictionary::pack(&record, dictionary),
     }
 }
 

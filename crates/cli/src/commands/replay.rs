@@ -10,6 +10,7 @@ use anyhow::{Context, bail};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use webloom_archive::{ArchiveSettings, ArchiveWriter};
+use webloom_index::{Index, IndexConfig};
 use webloom_pipeline::replay::Progress;
 use webloom_pipeline::replay::files::{Positions, list};
 use webloom_pipeline::{Counters, CrawlSpec, DataDir, Phase, RawSpec, Replay, ReplaySummary};
@@ -68,6 +69,8 @@ impl Reindex {
 
     fn files(&self, data: &DataDir) -> anyhow::Result<Vec<PathBuf>> {
         if data.archive().is_dir() {
+            // A crawl that runs has the index, and its open file is not ours to touch.
+            drop(Index::open(&data.index(), IndexConfig::default())?);
             // A file that a kill has left open is made whole first.
             drop(ArchiveWriter::open(&data.archive(), ArchiveSettings::default())?);
             let files = list(&[data.archive()])?.files;

@@ -10,8 +10,10 @@ use webloom_archive::cdxj::{self, CdxEntry, Indexed};
 use webloom_archive::check::check_file;
 use webloom_archive::digest::DigestKind;
 use webloom_archive::http::{HttpHead, dechunk};
+use webloom_archive::objects::{Objects, Uploader};
 use webloom_archive::{ReadError, Reader, Record, RecordHead, RecordKind};
 use webloom_fetch::decode_capped;
+use webloom_pipeline::{CrawlSpec, DataDir};
 
 use crate::output::wrong_usage;
 
@@ -38,6 +40,7 @@ enum WarcCommand {
     Get(Get),
     Check(Check),
     Index(Index),
+    Upload(Upload),
 }
 
 impl Warc {
@@ -47,6 +50,7 @@ impl Warc {
             WarcCommand::Get(get) => get.run(),
             WarcCommand::Check(check) => check.run(),
             WarcCommand::Index(index) => index.run(),
+            WarcCommand::Upload(upload) => upload.run(),
         }
     }
 }
@@ -406,4 +410,41 @@ fn end(broken: usize, files: usize) -> anyhow::Result<()> {
         (_, 1) => bail!("the file is damaged"),
         (broken, files) => bail!("{broken} of {files} files are damaged"),
     }
+}
+
+/// Copy complete files of a crawl's archive to its object store: those that were left because it could not be reached.
+#[derive(Debug, Args)]
+struct Upload {
+    /// The data directory.
+    #[arg(long, value_name = "DIR", default_value = "webloom-data")]
+    data: PathBuf,
+    /// The store, such as s3://bucket/prefix; without it, archive.store of the crawl's specification.
+    #[arg(long, value_name = "URL")]
+    store: Option<String>,
+}
+
+impl Upload {
+    fn run(self) -> anyhow::Result<()> {
+        let data = DataDir::new(&self.data);
+        let url = match self.store {
+            Some(url) => url,
+            None => stored_in(&data)?,
+        };
+        let objects = Objects::open(&url).map_err(|error| wrong_usage(error.to_string()))?;
+        let left = Uploader::run_once(&data.archive(), objects)?;
+        if let Some(reason) = left.reason {
+            bail!("{} files stay in `{}`: {reason}", left.files, data.archive().display());
+        }
+        eprintln!("all complete files are in {url}");
+        Ok(())
+    }
+}
+
+/// The store that a crawl was told to use.
+fn stored_in(data: &DataDir) -> anyhow::Result<String> {
+    let spec = data.spec();
+    let text = std::fs::read_to_string(&spec)
+        .map_err(|error| wrong_usage(format!("cannot read `{}`: {error}", spec.display())))?;
+    let spec = CrawlSpec::from_toml(&text).map_err(|problems| wrong_usage(problems.to_string()))?;
+    spec.archive.store.ok_or_else(|| wrong_usage("the crawl has no archive.store; name one with --store"))
 }

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 use tracing::error;
+use webloom_archive::objects::Uploader;
 use webloom_archive::{ArchiveWriter, PackedCapture, Place};
 
 use crate::counters::Counters;
@@ -22,6 +23,10 @@ pub(crate) struct Ledger {
     writer: ArchiveWriter,
     folder: PathBuf,
     free_bytes_min: u64,
+    /// Copies complete files to an object store, if that is where they go. Dropped after the writer, so that the last file goes too.
+    uploader: Option<Uploader>,
+    /// The file that was written to last.
+    file: String,
     counters: Arc<Counters>,
 }
 
@@ -30,9 +35,19 @@ impl Ledger {
         writer: ArchiveWriter,
         folder: PathBuf,
         free_bytes_min: u64,
+        uploader: Option<Uploader>,
         counters: Arc<Counters>,
     ) -> Self {
-        Self { writer, folder, free_bytes_min, counters }
+        Self { writer, folder, free_bytes_min, uploader, file: String::new(), counters }
+    }
+
+    /// When another file was begun, the one before is complete and may be copied.
+    fn ring(&mut self, places: &[Option<Place>]) {
+        let Some(uploader) = &self.uploader else { return };
+        if let Some(place) = places.iter().flatten().next().filter(|place| place.file != self.file) {
+            self.file.clone_from(&place.file);
+            uploader.ring();
+        }
     }
 
     /// Writes a batch, however long it takes. Fails when the archive does, or when `closing` is set while there is no room.
@@ -51,6 +66,7 @@ impl Ledger {
             if free.is_none_or(|free| free >= self.free_bytes_min.saturating_add(bytes)) {
                 match self.writer.append(captures) {
                     Ok(places) => {
+                        self.ring(&places);
                         self.count(captures, bytes, was_told);
                         return Ok(places);
                     }
@@ -134,7 +150,7 @@ mod tests {
         let body = Bytes::from_static(b"words");
         let capture = writer.maker().resource("http://a.example/", at, "text/plain", body).unwrap();
         let counters = Arc::new(Counters::default());
-        (Ledger::new(writer, folder.to_owned(), 1000, counters.clone()), counters, vec![capture])
+        (Ledger::new(writer, folder.to_owned(), 1000, None, counters.clone()), counters, vec![capture])
     }
 
     #[test]

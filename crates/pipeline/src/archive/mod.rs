@@ -6,15 +6,20 @@
 
 mod ledger;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use jiff::Timestamp;
 use tracing::error;
-use webloom_archive::{ArchiveSettings, ArchiveWriter, CaptureMaker, Notes, PackedCapture, Packing};
+use webloom_archive::objects::{Objects, Uploader};
+use webloom_archive::{
+    ArchiveSettings, ArchiveWriter, CaptureMaker, Dictionary, DictionarySource, Notes, PackedCapture, Packing,
+};
 use webloom_fetch::Tape;
-use webloom_model::{Exchange, FetchOutcome, Lease, PageUrl, Purpose};
+use webloom_model::{Exchange, FetchOutcome, Lease, PageUrl, Purpose, Truncated};
 
 pub(crate) use self::ledger::Ledger;
+use crate::counters::Counters;
 use crate::crawl::CrawlError;
 use crate::process::Woven;
 use crate::wiring::{Crawl, DataDir};
@@ -47,6 +52,31 @@ pub enum Keep {
     Nothing,
 }
 
+/// Where the dictionary comes from that records are packed with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DictionarySetting {
+    /// There is none.
+    None,
+    /// From the first records of the crawl.
+    Train,
+    /// From a file.
+    File(PathBuf),
+}
+
+impl DictionarySetting {
+    fn source(&self) -> Result<DictionarySource, CrawlError> {
+        Ok(match self {
+            Self::None => DictionarySource::None,
+            Self::Train => DictionarySource::Train,
+            Self::File(path) => {
+                let dictionary = Dictionary::read(path)
+                    .map_err(|source| CrawlError::Dictionary { path: path.clone(), source })?;
+                DictionarySource::Given(Arc::new(dictionary))
+            }
+        })
+    }
+}
+
 /// How a crawl keeps what it received.
 #[derive(Debug, Clone)]
 pub struct ArchiveSpec {
@@ -54,12 +84,16 @@ pub struct ArchiveSpec {
     pub keep: Keep,
     /// How records are packed.
     pub packing: Packing,
+    /// What they are packed with, if that is zstd.
+    pub dictionary: DictionarySetting,
     /// A file that is longer than this is completed and another begun.
     pub file_bytes_max: u64,
     /// Bytes on disk that are left alone: the crawl waits instead.
     pub free_bytes_min: u64,
     /// What names of files begin with.
     pub prefix: String,
+    /// The URL of the object store that complete files go to.
+    pub store: Option<String>,
 }
 
 /// Turns exchanges into records.
@@ -125,19 +159,30 @@ impl Archivist {
         data: &DataDir,
         spec: &ArchiveSpec,
         info: Vec<(String, String)>,
-    ) -> Result<Option<(Self, ArchiveWriter)>, CrawlError> {
+        counters: Arc<Counters>,
+    ) -> Result<Option<(Self, Ledger)>, CrawlError> {
         if spec.keep == Keep::Nothing {
             return Ok(None);
         }
         let settings = ArchiveSettings {
             packing: spec.packing,
+            dictionary: spec.dictionary.source()?,
             file_bytes_max: spec.file_bytes_max,
             prefix: spec.prefix.clone(),
             info,
             ..ArchiveSettings::default()
         };
-        let writer = ArchiveWriter::open(&data.archive(), settings)?;
-        Ok(Some((Self { maker: writer.maker(), keep: spec.keep }, writer)))
+        let folder = data.archive();
+        let writer = ArchiveWriter::open(&folder, settings)?;
+        let archivist = Self { maker: writer.maker(), keep: spec.keep };
+        let uploader = spec.store.as_ref().map(|url| {
+            let objects = Objects::open(url);
+            objects
+                .and_then(|objects| Uploader::start(&folder, objects))
+                .map_err(|source| CrawlError::Store { url: url.clone(), source })
+        });
+        let ledger = Ledger::new(writer, folder, spec.free_bytes_min, uploader.transpose()?, counters);
+        Ok(Some((archivist, ledger)))
     }
 
     /// The records of a lease. The exchange with the URL itself comes first, so that its place is theirs.
@@ -166,7 +211,56 @@ impl Archivist {
     }
 }
 
+/// Bytes of a dump that are archived; a record is packed in memory.
+const SOURCE_BYTES_MAX: usize = 256 << 20;
+
+impl Archivist {
+    /// The records of what was asked of a source. The answer alone when only what carries data is kept, and then only if it was one.
+    fn pack_source(&self, exchanges: Vec<Exchange>, is_answered: bool) -> std::io::Result<PackedCapture> {
+        let mut records = PackedCapture::default();
+        for mut exchange in exchanges {
+            let is_answer =
+                is_answered && exchange.purpose == Purpose::Context && (200..300).contains(&exchange.status);
+            if self.keep != Keep::All && !is_answer {
+                continue;
+            }
+            // To the fetcher all that is no page is a context.
+            if exchange.purpose == Purpose::Context {
+                exchange.purpose = Purpose::Source;
+            }
+            if exchange.body.len() > SOURCE_BYTES_MAX {
+                exchange.body.truncate(SOURCE_BYTES_MAX);
+                exchange.truncated = Some(Truncated::Length);
+            }
+            let notes = vec![
+                (note::PURPOSE, exchange.purpose.as_str().to_owned()),
+                (note::FETCH_TIME, exchange.elapsed.as_millis().to_string()),
+            ];
+            records.append(self.maker.capture(&exchange, &notes)?);
+        }
+        Ok(records)
+    }
+}
+
 impl Crawl {
+    /// Packs what was asked of a source, and returns when it is on disk.
+    pub(crate) async fn archive_source(&self, tape: Tape, is_answered: bool) -> Result<(), CrawlError> {
+        let Some(archivist) = self.archivist.clone() else { return Ok(()) };
+        let exchanges = tape.into_exchanges();
+        match self.cpu.run(move || archivist.pack_source(exchanges, is_answered)).await {
+            Ok(Ok(records)) if records.is_empty() => Ok(()),
+            Ok(Ok(records)) => self.committer.keep(records).await,
+            Ok(Err(failed)) => {
+                error!(%failed, "a source's answer cannot be packed for the archive");
+                Ok(())
+            }
+            Err(panicked) => {
+                error!(reason = panicked.0, "a source's answer cannot be packed for the archive");
+                Ok(())
+            }
+        }
+    }
+
     /// What to write an exchange down on.
     pub(crate) fn tape(&self) -> Tape {
         if self.archivist.is_some() { Tape::on() } else { Tape::off() }

@@ -9,6 +9,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use webloom_archive::Body;
+use webloom_archive::elsewhere::STORED_SUFFIX;
 use webloom_archive::store::is_archive_name;
 
 use super::ReplayError;
@@ -28,10 +30,10 @@ pub fn list(paths: &[PathBuf]) -> Result<Listed, ReplayError> {
     let mut listed = Listed::default();
     for path in paths {
         let failed = |source| ReplayError::Io { path: path.clone(), source };
-        let metadata = std::fs::metadata(path).map_err(failed)?;
-        if metadata.is_dir() {
+        if path.is_dir() {
             search(path, &mut listed).map_err(failed)?;
         } else {
+            Body::length(path).map_err(failed)?;
             add(path.clone(), true, &mut listed);
         }
     }
@@ -55,6 +57,12 @@ fn search(folder: &Path, listed: &mut Listed) -> io::Result<()> {
 }
 
 fn add(path: PathBuf, was_named: bool, listed: &mut Listed) {
+    // A file that has gone to an object store is read from there; its note stands for it.
+    let path = match path.to_str().and_then(|path| path.strip_suffix(STORED_SUFFIX)) {
+        Some(gone) if Path::new(gone).exists() => return,
+        Some(gone) => PathBuf::from(gone),
+        None => path,
+    };
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let stem = [".gz", ".zst"].iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(&name);
     for (ending, what) in [(".wat", "metadata of pages"), (".wet", "the text of pages")] {
@@ -88,13 +96,24 @@ impl SourceFile {
     /// A file, with what is known of it from an earlier run.
     pub fn new(path: PathBuf, positions: &Positions) -> Result<Self, ReplayError> {
         let failed = |source| ReplayError::Io { path: path.clone(), source };
-        let absolute = std::fs::canonicalize(&path).map_err(failed)?;
-        let bytes = std::fs::metadata(&path).map_err(failed)?.len();
+        let bytes = Body::length(&path).map_err(failed)?;
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let key = absolute.to_string_lossy().into_owned();
+        let key = absolute(&path).map_err(failed)?.to_string_lossy().into_owned();
         let before = positions.files.get(&key).filter(|before| before.bytes == bytes);
         let (begin_at, is_done) = before.map_or((0, false), |before| (before.position, before.is_done));
         Ok(Self { path, name, bytes, begin_at: if is_done { bytes } else { begin_at }, is_done, key })
+    }
+}
+
+/// The path from the root, links followed, also of a file that is not here.
+fn absolute(path: &Path) -> io::Result<PathBuf> {
+    match std::fs::canonicalize(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+            let folder = std::fs::canonicalize(folder.unwrap_or(Path::new(".")))?;
+            Ok(folder.join(path.file_name().unwrap_or_default()))
+        }
+        absolute => absolute,
     }
 }
 

@@ -1,7 +1,8 @@
-//! Stores captures in the order of their files: the latest of a URL is the page, the others are its history.
+//! Stores captures: the latest of a URL is the page, the others are its history.
 //!
-//! In: [`Rewoven`] items from many threads. Out: commits to the index, and after each how far every file is in it. Another thread
-//! commits while the next batch is gathered.
+//! In: [`Rewoven`] items from many threads, of several files at a time. Out: commits to the index, and after each how far every file
+//! is in it. The captures of one file are taken in their order, those of different files as they come; what is stored in the end is the
+//! same. Another thread commits while the next batch is gathered.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::Ordering::Relaxed;
@@ -25,10 +26,15 @@ const CAPTURES_MAX: usize = 2000;
 /// How long a capture waits for others to be committed with.
 const AGE_MAX: Duration = Duration::from_secs(2);
 
+/// When a capture was made. Of two with the same time, the one that comes later in the order of files is taken for the later, so that
+/// it does not matter which is read first.
+type Age = (Timestamp, String, u64);
+
 /// What is stored of a URL already, or about to be.
 #[derive(Debug, Clone)]
 struct Known {
-    at: Option<Timestamp>,
+    /// Nothing when no capture is the page yet.
+    age: Option<Age>,
     record: Option<NamedNode>,
     /// This capture and the older ones as history.
     history: Vec<Triple>,
@@ -46,9 +52,10 @@ struct Commit {
 pub(crate) struct Keeper<'a> {
     replay: &'a Replay,
     budget: &'a Budget,
-    /// Came before their turn.
-    early: BTreeMap<u64, Rewoven>,
-    number: u64,
+    /// Came before their turn: by file, and by number in it.
+    early: BTreeMap<(usize, u64), Rewoven>,
+    /// The number whose turn it is, by file.
+    turns: HashMap<usize, u64>,
     batch: Commit,
     captures: usize,
     quads: usize,
@@ -65,7 +72,7 @@ impl<'a> Keeper<'a> {
             replay,
             budget,
             early: BTreeMap::new(),
-            number: 0,
+            turns: HashMap::new(),
             batch: Commit { writes: Vec::new(), pages: 0, positions: BTreeMap::new() },
             captures: 0,
             quads: 0,
@@ -98,12 +105,9 @@ impl<'a> Keeper<'a> {
         loop {
             match woven.recv_timeout(AGE_MAX) {
                 Ok(rewoven) => {
-                    self.early.insert(rewoven.number, rewoven);
-                    while let Some(rewoven) = self.early.remove(&self.number) {
-                        self.number += 1;
-                        self.budget.give_back(rewoven.bytes);
-                        self.take(rewoven)?;
-                    }
+                    let file = rewoven.file;
+                    self.early.insert((file, rewoven.number), rewoven);
+                    self.take_turns(file)?;
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
@@ -116,6 +120,18 @@ impl<'a> Keeper<'a> {
             }
         }
         self.hand_over(commits);
+        Ok(())
+    }
+
+    /// Takes what there is of a file, in its order.
+    fn take_turns(&mut self, file: usize) -> Result<(), ReplayError> {
+        let mut turn = self.turns.get(&file).copied().unwrap_or_default();
+        while let Some(rewoven) = self.early.remove(&(file, turn)) {
+            turn += 1;
+            self.budget.give_back(rewoven.bytes);
+            self.take(rewoven)?;
+        }
+        self.turns.insert(file, turn);
         Ok(())
     }
 
@@ -146,7 +162,7 @@ impl<'a> Keeper<'a> {
         };
         let own = history_of(&capture);
         match known {
-            Some(mut known) if capture.writes.is_empty() || known.at > Some(capture.at) => {
+            Some(mut known) if capture.writes.is_empty() || known.age > Some(age(&capture)) => {
                 self.replay.progress.older.fetch_add(1, Relaxed);
                 if known.record.as_ref() != Some(&capture.record) {
                     let meta = capture.url.meta_graph_name();
@@ -155,8 +171,14 @@ impl<'a> Keeper<'a> {
                     self.gathered.insert(capture.url, known);
                 }
             }
-            // Nothing is known of a page that is said to be unchanged.
-            None if capture.writes.is_empty() => self.replay.progress.skip("unchanged, of unknown pages"),
+            // The page that is said to be unchanged may come from another file yet. Until then there is only this to say of it.
+            None if capture.writes.is_empty() => {
+                self.replay.progress.skip("unchanged, of unknown pages");
+                let meta = capture.url.meta_graph_name();
+                self.batch.writes.push(GraphWrite::add(meta, own.clone()));
+                let known = Known { age: None, record: None, history: own };
+                self.gathered.insert(capture.url, known);
+            }
             known => self.place(capture, known, own),
         }
         Ok(())
@@ -184,7 +206,8 @@ impl<'a> Keeper<'a> {
         self.batch.pages += u64::from(capture.writes.len() > 1);
         self.batch.writes.append(&mut capture.writes);
         older.extend(own);
-        let known = Known { at: Some(capture.at), record: Some(capture.record), history: older };
+        let age = Some(age(&capture));
+        let known = Known { age, record: Some(capture.record), history: older };
         self.gathered.insert(capture.url, known);
     }
 
@@ -217,11 +240,11 @@ fn known_from(url: &PageUrl, quads: Vec<Quad>) -> Known {
         _ => None,
     };
     let mut history = Vec::new();
+    let file = text(wl::WARC_FILE).unwrap_or_default();
+    let offset = text(wl::WARC_OFFSET).and_then(|offset| offset.parse().ok()).unwrap_or_default();
     if let (Some(at), Some(record)) = (at, &record) {
-        let (file, offset) = (text(wl::WARC_FILE), text(wl::WARC_OFFSET));
         let status = text(http::STATUS_CODE).and_then(|status| status.parse().ok());
-        let offset = offset.and_then(|offset| offset.parse().ok()).unwrap_or_default();
-        history = triples(url, record, at, status, &file.unwrap_or_default(), offset);
+        history = triples(url, record, at, status, &file, offset);
     }
     let is_capture = |subject: &NamedOrBlankNode| {
         quads.iter().any(|quad| {
@@ -232,7 +255,11 @@ fn known_from(url: &PageUrl, quads: Vec<Quad>) -> Known {
     };
     let older = quads.iter().filter(|quad| quad.predicate == wl::CAPTURE || is_capture(&quad.subject));
     history.extend(older.cloned().map(Triple::from));
-    Known { at, record, history }
+    Known { age: at.map(|at| (at, file, offset)), record, history }
+}
+
+fn age(capture: &Capture) -> Age {
+    (capture.at, capture.file.clone(), capture.offset)
 }
 
 fn history_of(capture: &Capture) -> Vec<Triple> {

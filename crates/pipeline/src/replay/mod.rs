@@ -1,10 +1,11 @@
 //! Archived pages through the phases, without the network.
 //!
 //! In: WARC and ARC files, whoever wrote them. Out: the same index that a crawl would have made of the answers in them: page graphs,
-//! text, metadata. One thread reads records in order ([`read`]), as many as there are cores detect, transform and extract
-//! ([`weave`]), and the caller's thread commits in the order of the files ([`keep`]), so that how far each file was read is one
-//! number and a killed run goes on there ([`files`]). Where several captures of a URL meet, the latest is the page and the others are
-//! its history. Links are stored as in a crawl; nothing is fetched. Start at [`Replay::run`].
+//! text, metadata. As many files as there are cores are read at a time, each by a thread that goes from record to record
+//! ([`read`]); as many threads as there are cores detect, transform and extract ([`weave`]); and the caller's thread commits,
+//! the captures of each file in their order ([`keep`]), so that how far a file was read is one number and a killed run goes on there
+//! ([`files`]). Where several captures of a URL meet, the latest is the page and the others are its history, whichever came first.
+//! Links are stored as in a crawl; nothing is fetched. Start at [`Replay::run`].
 
 mod budget;
 mod contexts;
@@ -18,7 +19,7 @@ mod weave;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 use parking_lot::Mutex;
@@ -105,6 +106,13 @@ impl Progress {
     }
 }
 
+/// The files of a run: which is to be read next, and how many could not be.
+#[derive(Debug, Default)]
+struct Queue {
+    next: AtomicUsize,
+    failed: AtomicUsize,
+}
+
 /// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReplaySummary {
@@ -167,7 +175,7 @@ impl Replay {
         let (jobs, waiting) = bounded::<Archived>(workers * JOBS_PER_WORKER);
         let (done, woven) = bounded::<Rewoven>(workers * JOBS_PER_WORKER);
         let budget = Budget::default();
-        let failed = AtomicU64::new(0);
+        let queue = Queue::default();
         let mut keeper = Keeper::new(self, &budget);
         let kept = std::thread::scope(|scope| {
             let threads = || -> std::io::Result<()> {
@@ -177,15 +185,18 @@ impl Replay {
                     let name = format!("webloom-replay-{number}");
                     builder().name(name).spawn_scoped(scope, move || self.weave_all(&waiting, &done))?;
                 }
-                let (budget, failed) = (&budget, &failed);
-                builder()
-                    .name("webloom-replay-read".to_owned())
-                    .spawn_scoped(scope, move || self.read_all(&jobs, budget, failed, stop))?;
+                for number in 0..self.readers() {
+                    let (jobs, budget, queue) = (jobs.clone(), &budget, &queue);
+                    let name = format!("webloom-replay-read-{number}");
+                    builder()
+                        .name(name)
+                        .spawn_scoped(scope, move || self.read_all(&jobs, budget, queue, stop))?;
+                }
                 Ok(())
             };
             let started = threads();
             // The queues end when the threads that feed them do.
-            drop((waiting, done));
+            drop((jobs, waiting, done));
             let kept = started.map_err(ReplayError::Thread).and_then(|()| keeper.run(&woven));
             // After a failure nobody empties the queue; closing it ends the threads.
             budget.close();
@@ -193,14 +204,23 @@ impl Replay {
             kept
         });
         kept?;
-        let files = self.files.len() - usize::try_from(failed.load(Relaxed)).unwrap_or(usize::MAX);
-        let stopped = stop.load(Relaxed);
-        Ok(ReplaySummary { files, failed: self.files.len() - files, stopped })
+        let failed = queue.failed.load(Relaxed);
+        Ok(ReplaySummary { files: self.files.len() - failed, failed, stopped: stop.load(Relaxed) })
     }
 
-    fn read_all(&self, jobs: &Sender<Archived>, budget: &Budget, failed: &AtomicU64, stop: &AtomicBool) {
+    /// Files that are read at a time. One reader unpacks what some twenty cores weave; more of them are for machines that have more,
+    /// and for files that are slow to come.
+    fn readers(&self) -> usize {
+        let waiting = self.files.iter().filter(|file| !file.is_done).count();
+        waiting.clamp(1, self.spec.work.workers)
+    }
+
+    /// Reads one file after the other, those that no other reader has taken.
+    fn read_all(&self, jobs: &Sender<Archived>, budget: &Budget, queue: &Queue, stop: &AtomicBool) {
         let mut reading = read::Reading::new(self, jobs, budget, stop);
-        for (number, file) in self.files.iter().enumerate() {
+        loop {
+            let number = queue.next.fetch_add(1, Relaxed);
+            let Some(file) = self.files.get(number) else { return };
             if file.is_done {
                 continue;
             }
@@ -208,7 +228,7 @@ impl Replay {
                 Ok(read::Ended::Whole) => {}
                 Ok(read::Ended::Stopped) => return,
                 Err(error) => {
-                    failed.fetch_add(1, Relaxed);
+                    queue.failed.fetch_add(1, Relaxed);
                     self.progress.note(format!("{}: {error}", file.path.display()));
                 }
             }

@@ -12,7 +12,7 @@ use crossbeam_channel::Sender;
 use jiff::Timestamp;
 use webloom_archive::fields::Fields;
 use webloom_archive::http::HttpHead;
-use webloom_archive::{ReadError, Reader, Record, RecordHead, RecordKind, read_answer};
+use webloom_archive::{Body, ReadError, Reader, Record, RecordHead, RecordKind, read_answer};
 use webloom_model::PageUrl;
 
 use super::budget::Budget;
@@ -24,8 +24,9 @@ use crate::counters::Phase;
 /// Bytes of a record of notes.
 const NOTES_BYTES_MAX: u64 = 64 << 10;
 
-/// Something to weave, or the end of a file. Numbered without gaps.
+/// Something to weave, or the end of a file.
 pub(crate) struct Archived {
+    /// Which of its file, counted without gaps.
     pub(crate) number: u64,
     /// Which file.
     pub(crate) file: usize,
@@ -102,6 +103,7 @@ impl<'a> Reading<'a> {
 
     /// Reads a file from where it was left.
     pub(crate) fn file(&mut self, number: usize, file: &SourceFile) -> Result<Ended, ReadError> {
+        self.number = 0;
         let mut reader = Reader::open_at(&file.path, file.begin_at)?;
         let result = self.records(number, file, &mut reader);
         self.tell_problems(file, &mut reader);
@@ -112,7 +114,7 @@ impl<'a> Reading<'a> {
         &mut self,
         number: usize,
         file: &SourceFile,
-        reader: &mut Reader<std::fs::File>,
+        reader: &mut Reader<Body>,
     ) -> Result<Ended, ReadError> {
         let progress = self.replay.progress.clone();
         let file_name: Arc<str> = Arc::from(file.name.as_str());
@@ -183,7 +185,7 @@ impl<'a> Reading<'a> {
             && self.jobs.send(Archived { number, file, next, item }).is_ok()
     }
 
-    fn tell_problems(&self, file: &SourceFile, reader: &mut Reader<std::fs::File>) {
+    fn tell_problems(&self, file: &SourceFile, reader: &mut Reader<Body>) {
         for problem in reader.take_problems() {
             self.replay.progress.problems.fetch_add(1, Relaxed);
             self.replay.progress.note(format!(
@@ -201,6 +203,7 @@ fn no_page(item: &Item) -> Option<&'static str> {
     match item.notes.get(note::PURPOSE).as_deref() {
         Some("robots") => return Some("robots.txt"),
         Some("context") => return Some("contexts"),
+        Some("source") => return Some("sources"),
         _ => {}
     }
     // Crawlers that leave no notes fetch robots.txt all the same.

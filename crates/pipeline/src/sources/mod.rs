@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use tokio::task::JoinSet;
 use tracing::{info, warn};
 use webloom_detect::detect;
-use webloom_fetch::Wanted;
+use webloom_fetch::{Tape, Wanted};
 use webloom_index::{Batch, GraphWrite};
 use webloom_model::{
     FetchError, FetchOutcome, FetchedPage, HostHint, Lease, LeaseId, LinkCandidate, PageUrl,
@@ -276,8 +276,21 @@ fn store(crawl: &Crawl, url: &PageUrl, triples: Vec<Triple>) -> Result<u64, Craw
     Ok(count)
 }
 
-/// Asks for a URL in its host's turn, robots.txt first, and follows where it leads.
+/// Asks for a URL and keeps what was received, before anything is made of it.
 async fn ask(crawl: &Crawl, url: PageUrl, wanted: &Wanted) -> Result<FetchedPage, Trouble> {
+    let mut tape = crawl.tape();
+    let answered = follow(crawl, url, wanted, &mut tape).await;
+    crawl.archive_source(tape, answered.is_ok()).await?;
+    answered
+}
+
+/// Asks for a URL in its host's turn, robots.txt first, and follows where it leads.
+async fn follow(
+    crawl: &Crawl,
+    url: PageUrl,
+    wanted: &Wanted,
+    tape: &mut Tape,
+) -> Result<FetchedPage, Trouble> {
     let mut lease = Lease {
         id: LeaseId(0),
         candidate: LinkCandidate::seed(url),
@@ -293,7 +306,7 @@ async fn ask(crawl: &Crawl, url: PageUrl, wanted: &Wanted) -> Result<FetchedPage
         }
         // From here on the host may have been asked, whatever becomes of this task.
         turn.hint = HostHint::default();
-        let (outcome, hint) = crawl.fetcher.fetch_as(&lease, wanted).await;
+        let (outcome, hint) = crawl.fetcher.fetch_as_taped(&lease, wanted, tape).await;
         turn.hint = hint;
         drop(turn);
         match outcome {

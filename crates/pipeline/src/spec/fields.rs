@@ -283,7 +283,13 @@ SELECT ?link ?anchor WHERE { ?item a rss:item ; rss:link ?link OPTIONAL { ?item 
     field(
         "archive.compression",
         "\"gzip\"",
-        "How records are packed: \"gzip\", which every tool reads, or \"zstd\", which is quicker and smaller.",
+        "How records are packed: \"gzip\", which every tool reads, or \"zstd\", which is quicker, and smaller with a dictionary.",
+    ),
+    field(
+        "archive.dictionary",
+        "\"none\"",
+        "What zstd packs records with: \"none\"; \"train\", a dictionary made of the crawl's first records, which makes files of small\n\
+         pages much smaller; or the path of one that `zstd --train` made. Every file that uses one begins with it.",
     ),
     field(
         "archive.rotate",
@@ -295,6 +301,12 @@ SELECT ?link ?anchor WHERE { ?item a rss:item ; rss:link ?link OPTIONAL { ?item 
         "archive.min_free",
         "\"256 MiB\"",
         "Room on the disk that is left alone. With less the crawl waits, and goes on by itself when there is room again.",
+    ),
+    field(
+        "archive.store",
+        "\"\"",
+        "Where complete WARC files go, with their indexes: \"s3://bucket/prefix\" (keys, region and endpoint from the environment, AWS_…),\n\
+         or \"file:///folder\". Without it they stay in the data directory; while the store cannot be reached, too.",
     ),
     // Work.
     field("work.workers", "0", "Threads that read pages; 0 is one per core."),
