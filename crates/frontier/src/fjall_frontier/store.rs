@@ -10,7 +10,7 @@ use crate::record::damaged;
 use crate::seen::Secret;
 
 /// The layout of the directory. One with another number is refused.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 const FORMAT_KEY: &str = "format";
 const SECRET_KEY: &str = "secret";
 const SETTING_PREFIX: &str = "setting:";
@@ -37,7 +37,7 @@ pub enum Blob {
 
 pub(super) struct Store {
     pub database: Database,
-    pub queue: Keyspace,
+    pub changes: Keyspace,
     pub later: Keyspace,
     pub lives: Keyspace,
     pub hosts: Keyspace,
@@ -100,7 +100,7 @@ impl Store {
             }
         };
         Ok(Self {
-            queue: in_order("queue")?,
+            changes: in_order("changes")?,
             later: in_order("later")?,
             lives: keyspace("lives")?,
             hosts: keyspace("hosts")?,
