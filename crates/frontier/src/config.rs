@@ -129,7 +129,7 @@ impl Default for FrontierConfig {
             turns_max: 64,
             long_pause: Duration::from_secs(60),
             // As many as fit the room that a hash map takes for half as many and one more.
-            seen_table_keys: (7 << 21) / 8,
+            seen_table_keys: (7 << 19) / 8,
             seen_filter_bytes: 128 << 20,
             queue_table_entries: 1 << 20,
             recrawl: Recrawl::Off,

@@ -17,7 +17,7 @@ use crate::record::{
     Anchor, DomainRecord, HostRecord, LaterRecord, LifeRecord, StageRecord, decode, encode, later_key,
 };
 use crate::schedule::{Ending, Place, after};
-use crate::seen::{BuildAlready, UrlKey};
+use crate::seen::{BuildAlready, Spot, UrlKey};
 
 /// Earlier changes that are forgotten in one write, at most.
 const CHANGES_FORGOTTEN_MAX: u64 = 4096;
@@ -43,7 +43,7 @@ pub(super) struct Change<'a> {
     pub hosts: HashMap<Box<str>, HostChange>,
     /// Domains whose counts change, while there is a budget for them.
     pub domains: HashMap<Box<str>, DomainRecord>,
-    /// Keys that are new, with their positions.
+    /// Keys that are new, with their spots.
     pub fresh: Vec<(UrlKey, u64)>,
     pub endings: Vec<(Ending, SettlementKind, Option<Instant>)>,
     /// The earliest visit that was put off.
@@ -135,7 +135,7 @@ impl<'a> Change<'a> {
             let life = LifeRecord { score: wish.score, ..LifeRecord::new(position) };
             self.put_life(key, &life)?;
         }
-        self.fresh.push((key, position));
+        self.fresh.push((key, Spot { position, depth: wish.candidate.depth }.to_number()));
         self.enqueue(wish.candidate.url.host(), place, 0)?.fresh.push((place, 0));
         self.summary.new += 1;
         self.known += 1;
@@ -303,7 +303,7 @@ impl<'a> Change<'a> {
             key,
             &LifeRecord { stage: StageRecord::Banned { at_ms }, ..LifeRecord::new(position) },
         )?;
-        self.fresh.push((key, position));
+        self.fresh.push((key, Spot { position, depth: 0 }.to_number()));
         self.known += 1;
         self.no_page += 1;
         Ok(())
@@ -369,6 +369,18 @@ pub(super) fn domain(store: &Store, name: &str) -> Result<DomainRecord, Frontier
 pub(super) fn life(store: &Store, key: UrlKey) -> Result<Option<LifeRecord>, FrontierError> {
     let key = key.to_bytes();
     read(&store.lives, &key)?.map(|value| decode(&key, &value)).transpose()
+}
+
+/// The same for many, each in its turn. They are looked up in the order of their keys: neighbours in the store are then near each other
+/// in memory, too.
+pub(super) fn lives(store: &Store, keys: &[UrlKey]) -> Result<Vec<Option<LifeRecord>>, FrontierError> {
+    let mut order: Vec<usize> = (0..keys.len()).collect();
+    order.sort_unstable_by_key(|&number| keys[number]);
+    let mut lives: Vec<Option<LifeRecord>> = vec![None; keys.len()];
+    for number in order {
+        lives[number] = life(store, keys[number])?;
+    }
+    Ok(lives)
 }
 
 /// The part of an injection's report that an offer knows.

@@ -20,7 +20,7 @@ use super::{Core, FjallFrontier, queue_error};
 use crate::log::Logged;
 use crate::record::{HostRecord, LifeRecord, StageRecord, damaged, decode, later_key, timestamp};
 use crate::schedule::{Place, domain_of};
-use crate::seen::UrlKey;
+use crate::seen::{Spot, UrlKey};
 use crate::{UrlState, UrlStatus};
 
 /// URLs that are changed in one go.
@@ -435,14 +435,14 @@ impl FjallFrontier {
         let urls: Vec<(&PageUrl, UrlKey)> =
             urls.map(|url| (url, self.store.secret.key(url.as_str()))).collect();
         let keys: Vec<UrlKey> = urls.iter().map(|(_, key)| *key).collect();
-        let positions = change.writer.find(&keys)?;
-        let known = |((url, key), position): ((&'u PageUrl, UrlKey), Option<u64>)| {
-            let Some(position) = position else { return Ok(None) };
-            let depth = self.log.depth(position)?;
-            let life = change::life(&self.store, key)?.unwrap_or_else(|| LifeRecord::new(position));
-            Ok(Some(Known { url, key, depth, life }))
+        let spots = change.writer.find(&keys)?;
+        let mut lives = change::lives(&self.store, &keys)?.into_iter();
+        let known = |((url, key), spot): ((&'u PageUrl, UrlKey), Option<Spot>)| {
+            let life = lives.next().flatten();
+            let Spot { position, depth } = spot?;
+            Some(Known { url, key, depth, life: life.unwrap_or_else(|| LifeRecord::new(position)) })
         };
-        urls.into_iter().zip(positions).map(known).collect()
+        Ok(urls.into_iter().zip(spots).map(known).collect())
     }
 
     /// Waits for what was written to be on the platter.

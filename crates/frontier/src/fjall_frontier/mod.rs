@@ -47,7 +47,7 @@ use crate::record::{
     later_due, later_key, later_position,
 };
 use crate::schedule::{Picks, Place, Scheduler, Totals, after, domain_of};
-use crate::seen::{SeenLimits, SeenStore, UrlKey};
+use crate::seen::{SeenLimits, SeenStore, Spot, UrlKey};
 
 /// Retries that are queued again in one write.
 const RETRIES_PER_WRITE: usize = 1000;
@@ -116,8 +116,9 @@ impl Core {
 }
 
 impl Writer {
-    fn find(&mut self, keys: &[UrlKey]) -> Result<Vec<Option<u64>>, FrontierError> {
-        self.seen.find(keys).map_err(|error| seen_error(&error))
+    fn find(&mut self, keys: &[UrlKey]) -> Result<Vec<Option<Spot>>, FrontierError> {
+        let found = self.seen.find(keys).map_err(|error| seen_error(&error))?;
+        Ok(found.into_iter().map(|number| number.map(Spot::from_number)).collect())
     }
 
     fn are_known(&mut self, keys: &[UrlKey]) -> Result<Vec<bool>, FrontierError> {
@@ -168,12 +169,12 @@ impl FjallFrontier {
         let (mut seen, covered) = SeenStore::open(&path.join("seen"), limits, counters.log_end)
             .map_err(|error| seen_error(&error))?;
         let mut keys = Vec::new();
-        log.reader().scan(covered, counters.log_end, |url, position| {
+        log.reader().scan(covered, counters.log_end, |url, position, depth| {
             if keys.len() == KEYS_PER_INSERT {
                 seen.insert(&keys, position).map_err(|error| seen_error(&error))?;
                 keys.clear();
             }
-            keys.push((store.secret.key(url), position));
+            keys.push((store.secret.key(url), Spot { position, depth }.to_number()));
             Ok(())
         })?;
         seen.insert(&keys, counters.log_end).map_err(|error| seen_error(&error))?;
@@ -447,10 +448,15 @@ impl FjallFrontier {
         };
         let mut leases = Vec::with_capacity(picks.len());
         let mut banned = Vec::new();
-        for pick in picks {
-            let candidate = self.log.read(pick.place.position)?.candidate;
-            // Only a page that was fetched before has something to be recognised by.
-            let life = change::life(&self.store, self.store.secret.key(candidate.url.as_str()))?;
+        let mut candidates = Vec::with_capacity(picks.len());
+        for pick in &picks {
+            candidates.push(self.log.read(pick.place.position)?.candidate);
+        }
+        let keys: Vec<UrlKey> =
+            candidates.iter().map(|candidate| self.store.secret.key(candidate.url.as_str())).collect();
+        // Only a page that was fetched before has something to be recognised by.
+        let lives = change::lives(&self.store, &keys)?;
+        for ((pick, candidate), life) in picks.into_iter().zip(candidates).zip(lives) {
             if life.as_ref().is_some_and(|life| life.banned) {
                 banned.push(Settlement {
                     lease: pick.lease,

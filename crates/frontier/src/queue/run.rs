@@ -1,13 +1,13 @@
 //! One sorted, immutable file of queue entries.
 //!
 //! ```text
-//! entries   16 bytes each, little-endian, sorted by place; 256 of them are a block
+//! entries   16 bytes each, little-endian, sorted by place; 512 of them are a block
 //! sums      4 bytes a block: its checksum
 //! fences    16 bytes a block: its first entry
 //! trailer   magic, version, from, to, count, checksum of sums, fences and trailer
 //! ```
 //!
-//! Sums and fences are held in memory while the run is open: twenty bytes for 256 entries. A host's entries lie side by side, so its next
+//! Sums and fences are held in memory while the run is open: twenty bytes for 512 entries. A host's entries lie side by side, so its next
 //! ones are one read. A run holds what changes `from` up to but not including `to` said; both are in its name too. A file is complete
 //! once it has its final name.
 
@@ -19,7 +19,7 @@ use super::entry::Entry;
 use crate::seen::{read_exact_at, sync_directory};
 
 /// Entries that are read at once when a host's next ones are wanted.
-const BLOCK_ENTRIES: usize = 256;
+const BLOCK_ENTRIES: usize = 512;
 const BLOCK_BYTES: usize = BLOCK_ENTRIES * Entry::BYTES;
 const TRAILER_BYTES: usize = 40;
 /// Sum and fence of a block.
@@ -264,7 +264,7 @@ mod tests {
     #[test]
     fn what_was_written_is_found_from_anywhere() {
         let directory = tempfile::tempdir().unwrap();
-        for count in [0, 1, 255, 256, 257, 5000] {
+        for count in [0, 1, 511, 512, 513, 5000] {
             let mut writer = RunWriter::new(directory.path(), 3, 9).unwrap();
             (0..count).for_each(|number| writer.push(entry(number)).unwrap());
             writer.finish().unwrap();

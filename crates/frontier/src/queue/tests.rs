@@ -49,7 +49,7 @@ impl Model {
     }
 
     fn check(&self, store: &QueueStore, host: u32, from: Place, count: usize) {
-        let wanted = |place: Place| place.position % 5 != 0;
+        let wanted = |place: Place| !place.position.is_multiple_of(5);
         let expected: Vec<(Place, u32)> = self
             .entries
             .range((host, from)..=(host, Place::LAST))

@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 use background::{Background, Shared};
 use filter::Filter;
-pub(crate) use key::{BuildAlready, Secret, UrlKey};
+pub(crate) use key::{BuildAlready, Secret, Spot, UrlKey};
 use run::{BLOCK_BYTES, Run};
 pub(crate) use run::{read_at, read_exact_at, sync_directory};
 

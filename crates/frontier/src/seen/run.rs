@@ -1,15 +1,15 @@
 //! One sorted, immutable file of keys and the positions they stand for.
 //!
 //! ```text
-//! keys      16 bytes each, little-endian halves, sorted; 64 of them are a block
+//! keys      16 bytes each, little-endian halves, sorted; 128 of them are a block
 //! positions 8 bytes each, in the order of the keys
 //! sums      4 bytes a block: checksum of its keys and its positions
 //! fences    4 bytes a block: the first 32 bits of its first key; held in memory while the run is open
 //! trailer   magic, version, from, to, count, checksum of sums, fences and trailer
 //! ```
 //!
-//! Keys are hashes and so are evenly spread: the fence of a key is guessed by a multiplication, and one read of 1 KiB tells whether the
-//! key is there, however large the run. Its position takes another read of 8 bytes, for those who want it. A run covers
+//! Keys are hashes and so are evenly spread: the fence of a key is guessed by a multiplication, its place in the block by another one, and
+//! one read of half a kilobyte around it tells whether the key is there, however large the run. Its position takes another read of 8 bytes, for those who want it. A run covers
 //! the log from `from` to `to`; both are in its name too, so that a directory can be put in order without opening the files. A file is
 //! complete once it has its final name.
 
@@ -23,12 +23,14 @@ use super::key::UrlKey;
 
 const KEY_BYTES: usize = 16;
 const POSITION_BYTES: usize = 8;
-const BLOCK_RECORDS: usize = 64;
+const BLOCK_RECORDS: usize = 128;
 /// The keys of a block.
 pub(super) const BLOCK_BYTES: usize = BLOCK_RECORDS * KEY_BYTES;
+/// Keys that are read around the guessed one: nearly three standard deviations to either side in the middle of a block.
+const WINDOW_RECORDS: usize = 32;
 const TRAILER_BYTES: usize = 40;
 const MAGIC: [u8; 4] = *b"wlsr";
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 /// Bytes read or written at once when a run is gone through from end to end.
 const STREAM_BYTES: usize = 256 * 1024;
 /// Bytes after which what was written is sent to the disk, so that nobody else's write waits behind gigabytes of ours.
@@ -124,13 +126,15 @@ impl Run {
         from > 0
     }
 
-    /// Tells all keys, and takes the chance to make the run's filter, if it is missing.
-    pub fn each_key(&self, mut tell: impl FnMut(UrlKey)) -> io::Result<()> {
+    /// Tells all keys until somebody says no, and takes the chance to make the run's filter, if it is missing.
+    pub fn each_key(&self, mut tell: impl FnMut(UrlKey) -> bool) -> io::Result<()> {
         let wanted = Self::has_filter(self.from) && self.filter.get().is_none();
         let mut filter = wanted.then(|| Filter::for_run(self.count));
         let mut records = self.records()?;
         while let Some((key, _)) = records.next()? {
-            tell(key);
+            if !tell(key) {
+                return Ok(());
+            }
             if let Some(filter) = &mut filter {
                 filter.insert(key);
             }
@@ -173,19 +177,49 @@ impl Run {
         key: UrlKey,
         block: &mut [u8; BLOCK_BYTES],
     ) -> io::Result<Option<u64>> {
-        let first = (number * BLOCK_RECORDS) as u64;
         let count = records_in(self.count, number as u64);
-        read_exact_at(&self.file, &mut block[..count * KEY_BYTES], first * KEY_BYTES as u64)?;
-        let (mut low, mut high) = (0, count);
+        let begin = self.guess_in_block(number, fence_of(key)).saturating_sub(WINDOW_RECORDS / 2);
+        let end = (begin + WINDOW_RECORDS).min(count);
+        let begin = end.saturating_sub(WINDOW_RECORDS);
+        match self.find_in_window(number, begin..end, key, block)? {
+            Ok(found) => Ok(Some(found)),
+            // Between two keys of the window, or beyond an end that is the block's own.
+            Err(at) if (at > begin || begin == 0) && (at < end || end == count) => Ok(None),
+            Err(_) => Ok(self.find_in_window(number, 0..count, key, block)?.ok()),
+        }
+    }
+
+    /// Which record of its block a key is, about.
+    fn guess_in_block(&self, number: usize, fence: u32) -> usize {
+        let first = self.fences[number];
+        let next = self.fences.get(number + 1).copied().unwrap_or(u32::MAX);
+        let width = u64::from(next.saturating_sub(first)).max(1);
+        (u64::from(fence.saturating_sub(first)) * BLOCK_RECORDS as u64 / width).min(BLOCK_RECORDS as u64)
+            as usize
+    }
+
+    /// The number of a key among these records of a block, or else where in the block it would be.
+    fn find_in_window(
+        &self,
+        number: usize,
+        window: std::ops::Range<usize>,
+        key: UrlKey,
+        room: &mut [u8; BLOCK_BYTES],
+    ) -> io::Result<Result<u64, usize>> {
+        let block = (number * BLOCK_RECORDS) as u64;
+        let begin = window.start;
+        let keys = &mut room[..window.len() * KEY_BYTES];
+        read_exact_at(&self.file, keys, (block + begin as u64) * KEY_BYTES as u64)?;
+        let (mut low, mut high) = (0, window.len());
         while low < high {
             let middle = usize::midpoint(low, high);
-            match key_at(block, middle).cmp(&key) {
+            match key_at(keys, middle).cmp(&key) {
                 std::cmp::Ordering::Less => low = middle + 1,
                 std::cmp::Ordering::Greater => high = middle,
-                std::cmp::Ordering::Equal => return Ok(Some(first + middle as u64)),
+                std::cmp::Ordering::Equal => return Ok(Ok(block + (begin + middle) as u64)),
             }
         }
-        Ok(None)
+        Ok(Err(begin + low))
     }
 
     /// The last block whose fence is not above this one.
@@ -519,7 +553,11 @@ mod tests {
         run.remove();
         assert_eq!(read_all(&run), keys);
         let mut told = 0;
-        run.each_key(|_| told += 1).unwrap();
+        run.each_key(|_| {
+            told += 1;
+            true
+        })
+        .unwrap();
         assert_eq!(told, keys.len());
     }
 
@@ -543,7 +581,7 @@ mod tests {
             prop_assert_eq!(read_all(&run), keys.clone());
             prop_assert!(run.may_contain(UrlKey { high: 1, low: 1 }), "it has no filter yet");
             let mut told = 0;
-            run.each_key(|_| told += 1).unwrap();
+            run.each_key(|_| { told += 1; true }).unwrap();
             prop_assert_eq!(told, keys.len());
             for run in [&written, &run] {
                 prop_assert!(keys.iter().all(|(key, _)| run.may_contain(*key)));
@@ -597,7 +635,7 @@ mod tests {
         older[whole.len() - TRAILER_BYTES + 4] = 1;
         std::fs::write(&path, older).unwrap();
         let error = Run::open(&path).unwrap_err().to_string();
-        assert!(error.ends_with("has version 1, known is 2"), "{error}");
+        assert!(error.ends_with("has version 1, known is 3"), "{error}");
     }
 
     #[test]
