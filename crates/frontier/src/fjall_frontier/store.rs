@@ -16,9 +16,9 @@ const SECRET_KEY: &str = "secret";
 const SETTING_PREFIX: &str = "setting:";
 pub(super) const COUNTERS_KEY: &str = "counters";
 /// Blocks of the store kept in memory.
-const CACHE_BYTES: u64 = 64 * 1024 * 1024;
+const CACHE_BYTES: u64 = 32 * 1024 * 1024;
 /// Writes of one keyspace that are held in memory before they become a file.
-const WRITES_BYTES: u64 = 32 * 1024 * 1024;
+const WRITES_BYTES: u64 = 16 * 1024 * 1024;
 /// Writes that opening may have to go through again.
 const JOURNAL_BYTES: u64 = 64 * 1024 * 1024;
 /// Threads that write files and merge them. With two, the first runs in circles on a core of its own while the second merges.

@@ -63,10 +63,16 @@ impl Entry {
         self.0.to_le_bytes()
     }
 
-    /// The entries in bytes that hold nothing else.
+    /// The entry of that number in bytes that hold nothing but entries.
+    pub fn parse_at(bytes: &[u8], number: usize) -> Option<Self> {
+        let at = number * Self::BYTES;
+        let bytes = bytes.get(at..at + Self::BYTES)?;
+        Some(Self(u128::from_le_bytes(bytes.try_into().ok()?)))
+    }
+
+    /// All of them.
     pub fn parse_all(bytes: &[u8]) -> impl Iterator<Item = Self> + '_ {
-        let entry = |bytes: &[u8]| Self(u128::from_le_bytes(std::array::from_fn(|byte| bytes[byte])));
-        bytes.chunks_exact(Self::BYTES).map(entry)
+        (0..bytes.len() / Self::BYTES).filter_map(|number| Self::parse_at(bytes, number))
     }
 }
 

@@ -1,13 +1,13 @@
 //! One sorted, immutable file of queue entries.
 //!
 //! ```text
-//! entries   16 bytes each, little-endian, sorted by place; 512 of them are a block
+//! entries   16 bytes each, little-endian, sorted by place; 256 of them are a block
 //! sums      4 bytes a block: its checksum
 //! fences    16 bytes a block: its first entry
 //! trailer   magic, version, from, to, count, checksum of sums, fences and trailer
 //! ```
 //!
-//! Sums and fences are held in memory while the run is open: twenty bytes for 512 entries. A host's entries lie side by side, so its next
+//! Sums and fences are held in memory while the run is open: twenty bytes for 256 entries. A host's entries lie side by side, so its next
 //! ones are one read. A run holds what changes `from` up to but not including `to` said; both are in its name too. A file is complete
 //! once it has its final name.
 
@@ -19,7 +19,7 @@ use super::entry::Entry;
 use crate::seen::{read_exact_at, sync_directory};
 
 /// Entries that are read at once when a host's next ones are wanted.
-const BLOCK_ENTRIES: usize = 512;
+const BLOCK_ENTRIES: usize = 256;
 const BLOCK_BYTES: usize = BLOCK_ENTRIES * Entry::BYTES;
 const TRAILER_BYTES: usize = 40;
 /// Sum and fence of a block.
@@ -95,11 +95,11 @@ impl Run {
     pub fn entries_from(&self, first: Entry) -> io::Result<RunEntries<'_>> {
         // The last block that does not begin behind it.
         let block = self.fences.partition_point(|fence| *fence <= first).saturating_sub(1);
-        let mut entries = RunEntries { run: self, chunk: Vec::new(), at: 0, block, blocks: 1 };
+        let mut entries = RunEntries { run: self, bytes: Vec::new(), at: 0, block, blocks: 1 };
         loop {
             entries.next_chunk()?;
-            entries.at = entries.chunk.partition_point(|entry| *entry < first);
-            if entries.at < entries.chunk.len() || entries.chunk.is_empty() {
+            entries.skip_to(first);
+            if entries.head().is_some() || entries.bytes.is_empty() {
                 return Ok(entries);
             }
         }
@@ -107,7 +107,7 @@ impl Run {
 
     /// All entries, read in large pieces.
     pub fn entries(&self) -> io::Result<RunEntries<'_>> {
-        let mut entries = RunEntries { run: self, chunk: Vec::new(), at: 0, block: 0, blocks: STREAM_BLOCKS };
+        let mut entries = RunEntries { run: self, bytes: Vec::new(), at: 0, block: 0, blocks: STREAM_BLOCKS };
         entries.next_chunk()?;
         Ok(entries)
     }
@@ -123,7 +123,8 @@ impl Run {
 /// Entries of a run, in order, each block checked.
 pub(super) struct RunEntries<'a> {
     run: &'a Run,
-    chunk: Vec<Entry>,
+    /// What was read last, and the next entry in it.
+    bytes: Vec<u8>,
     at: usize,
     /// The next block to be read, and how many at once.
     block: usize,
@@ -132,31 +133,44 @@ pub(super) struct RunEntries<'a> {
 
 impl RunEntries<'_> {
     pub fn head(&self) -> Option<Entry> {
-        self.chunk.get(self.at).copied()
+        Entry::parse_at(&self.bytes, self.at)
     }
 
     pub fn advance(&mut self) -> io::Result<()> {
         self.at += 1;
-        if self.at < self.chunk.len() { Ok(()) } else { self.next_chunk() }
+        if self.at * Entry::BYTES < self.bytes.len() { Ok(()) } else { self.next_chunk() }
+    }
+
+    /// Goes to the first entry of what was read that is not before this one.
+    fn skip_to(&mut self, first: Entry) {
+        let (mut low, mut high) = (self.at, self.bytes.len() / Entry::BYTES);
+        while low < high {
+            let middle = usize::midpoint(low, high);
+            if Entry::parse_at(&self.bytes, middle).is_some_and(|entry| entry < first) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        self.at = low;
     }
 
     fn next_chunk(&mut self) -> io::Result<()> {
-        self.chunk.clear();
+        self.bytes.clear();
         self.at = 0;
         let begin = (self.block * BLOCK_ENTRIES) as u64;
         let left = self.run.count.saturating_sub(begin).min((self.blocks * BLOCK_ENTRIES) as u64) as usize;
         if left == 0 {
             return Ok(());
         }
-        let mut bytes = vec![0; left * Entry::BYTES];
-        read_exact_at(&self.run.file, &mut bytes, begin * Entry::BYTES as u64)?;
-        for block in bytes.chunks(BLOCK_BYTES) {
+        self.bytes.resize(left * Entry::BYTES, 0);
+        read_exact_at(&self.run.file, &mut self.bytes, begin * Entry::BYTES as u64)?;
+        for block in self.bytes.chunks(BLOCK_BYTES) {
             if self.run.sums.get(self.block) != Some(&checksum(&[block])) {
                 return Err(damaged(&self.run.path, "the checksum of a block is wrong"));
             }
             self.block += 1;
         }
-        self.chunk.extend(Entry::parse_all(&bytes));
         Ok(())
     }
 }
@@ -264,7 +278,7 @@ mod tests {
     #[test]
     fn what_was_written_is_found_from_anywhere() {
         let directory = tempfile::tempdir().unwrap();
-        for count in [0, 1, 511, 512, 513, 5000] {
+        for count in [0, 1, 255, 256, 257, 5000] {
             let mut writer = RunWriter::new(directory.path(), 3, 9).unwrap();
             (0..count).for_each(|number| writer.push(entry(number)).unwrap());
             writer.finish().unwrap();

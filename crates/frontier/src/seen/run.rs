@@ -16,9 +16,7 @@
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 
-use super::filter::Filter;
 use super::key::UrlKey;
 
 const KEY_BYTES: usize = 16;
@@ -42,9 +40,6 @@ pub(crate) struct Run {
     path: PathBuf,
     file: File,
     fences: Vec<u32>,
-    /// Tells most keys that are not here. The oldest run has none: it is the largest, and what is not elsewhere is likely there. After
-    /// opening it comes later.
-    filter: OnceLock<Filter>,
     /// Records.
     pub count: u64,
     /// Covers the log from here
@@ -113,35 +108,16 @@ impl Run {
             return Err(broken("its checksum"));
         }
         let fences = tables[tables.len() / 2..].chunks_exact(4).map(number32).collect();
-        Ok(Self { path: path.to_owned(), fences, filter: OnceLock::new(), file, count, from, to })
+        Ok(Self { path: path.to_owned(), fences, file, count, from, to })
     }
 
-    /// False when a key is certainly not here.
-    pub fn may_contain(&self, key: UrlKey) -> bool {
-        self.filter.get().is_none_or(|filter| filter.may_contain(key))
-    }
-
-    /// Whether a run that covers the log from here on has a filter of its own.
-    fn has_filter(from: u64) -> bool {
-        from > 0
-    }
-
-    /// Tells all keys until somebody says no, and takes the chance to make the run's filter, if it is missing.
+    /// Tells all keys until somebody says no.
     pub fn each_key(&self, mut tell: impl FnMut(UrlKey) -> bool) -> io::Result<()> {
-        let wanted = Self::has_filter(self.from) && self.filter.get().is_none();
-        let mut filter = wanted.then(|| Filter::for_run(self.count));
         let mut records = self.records()?;
         while let Some((key, _)) = records.next()? {
             if !tell(key) {
-                return Ok(());
+                break;
             }
-            if let Some(filter) = &mut filter {
-                filter.insert(key);
-            }
-        }
-        if let Some(filter) = filter {
-            // Somebody else may have been quicker; theirs is as good.
-            let _ = self.filter.set(filter);
         }
         Ok(())
     }
@@ -378,7 +354,6 @@ pub(crate) struct RunWriter {
     position_block: Vec<u8>,
     sums: Vec<u32>,
     fences: Vec<u32>,
-    filter: Option<Filter>,
     /// Records that were announced, and that came.
     announced: u64,
     count: u64,
@@ -404,7 +379,6 @@ impl RunWriter {
             position_block: Vec::with_capacity(BLOCK_RECORDS * POSITION_BYTES),
             sums: Vec::new(),
             fences: Vec::new(),
-            filter: Run::has_filter(from).then(|| Filter::for_run(count)),
             announced: count,
             count: 0,
             unsynced: 0,
@@ -417,9 +391,6 @@ impl RunWriter {
     pub fn push(&mut self, key: UrlKey, position: u64) -> io::Result<()> {
         if self.key_block.is_empty() {
             self.fences.push(fence_of(key));
-        }
-        if let Some(filter) = &mut self.filter {
-            filter.insert(key);
         }
         self.key_block.extend_from_slice(&key.high.to_le_bytes());
         self.key_block.extend_from_slice(&key.low.to_le_bytes());
@@ -470,8 +441,7 @@ impl RunWriter {
         sync_directory(&self.directory)?;
         let file = File::open(&path)?;
         self.fences.shrink_to_fit();
-        let filter = self.filter.map_or_else(OnceLock::new, OnceLock::from);
-        Ok(Run { path, file, fences: self.fences, filter, count: self.count, from: self.from, to: self.to })
+        Ok(Run { path, file, fences: self.fences, count: self.count, from: self.from, to: self.to })
     }
 }
 
@@ -576,16 +546,12 @@ mod tests {
             let mut keys: Vec<(UrlKey, u64)> = numbers.into_iter().map(|(pair, at)| (key(pair), at)).collect();
             keys.sort_unstable();
             keys.dedup_by_key(|(key, _)| *key);
-            let written = write(directory.path(), &keys);
+            write(directory.path(), &keys);
             let run = Run::open(&directory.path().join(Run::file_name(16, 99))).unwrap();
             prop_assert_eq!(read_all(&run), keys.clone());
-            prop_assert!(run.may_contain(UrlKey { high: 1, low: 1 }), "it has no filter yet");
             let mut told = 0;
             run.each_key(|_| { told += 1; true }).unwrap();
             prop_assert_eq!(told, keys.len());
-            for run in [&written, &run] {
-                prop_assert!(keys.iter().all(|(key, _)| run.may_contain(*key)));
-            }
             let mut block = [0; BLOCK_BYTES];
             let mut find = |key| run.find(key, &mut block).unwrap().map(|number| run.position(number).unwrap());
             for &(key, position) in &keys {
