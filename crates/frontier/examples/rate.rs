@@ -38,7 +38,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let measured = measure(&options, |tenth| {
         println!(
-            "{} URLs: checks {}; links {}; fill {}; leases {}; pages {}; scores {}; machine {}; {} MB resident, {} anonymous, {:.0} B a URL on disk, \
+            "{} URLs: checks {}; links {}; fill {}; leases {}; pages {}; scores {}; machine {}; {} MB resident ({} at most), {} anonymous, {:.0} B a URL on disk, \
              {:.0} written, {} runs, {:.1} s, {:.1} CPU-s",
             tenth.urls,
             rate(&tenth.checks),
@@ -49,6 +49,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             rate(&tenth.scores),
             rate(&tenth.yardstick),
             tenth.resident >> 20,
+            tenth.resident_most >> 20,
             tenth.anonymous >> 20,
             tenth.disk as f64 / tenth.urls as f64,
             tenth.written as f64 / tenth.urls as f64,

@@ -48,6 +48,8 @@ pub struct FrontierConfig {
     pub seen_table_keys: usize,
     /// The filter in front of the known URLs on disk, at its largest.
     pub seen_filter_bytes: usize,
+    /// Changes of the queues that are held in memory before they are written out.
+    pub queue_table_entries: usize,
     /// When pages are visited again.
     pub recrawl: Recrawl,
 }
@@ -127,8 +129,9 @@ impl Default for FrontierConfig {
             turns_max: 64,
             long_pause: Duration::from_secs(60),
             // As many as fit the room that a hash map takes for half as many and one more.
-            seen_table_keys: (7 << 21) / 8,
+            seen_table_keys: (7 << 19) / 8,
             seen_filter_bytes: 128 << 20,
+            queue_table_entries: 1 << 20,
             recrawl: Recrawl::Off,
         }
     }

@@ -231,12 +231,12 @@ impl LogReader {
         })
     }
 
-    /// Goes through the URLs from a position to the end, and tells each with its position.
+    /// Goes through the URLs from a position to the end, and tells each with its position and its depth.
     pub fn scan(
         &self,
         from: u64,
         end: u64,
-        mut tell: impl FnMut(&str, u64) -> Result<(), FrontierError>,
+        mut tell: impl FnMut(&str, u64, u32) -> Result<(), FrontierError>,
     ) -> Result<(), FrontierError> {
         const CHUNK: usize = 4 << 20;
         let mut at = from.max(MAGIC.len() as u64);
@@ -258,13 +258,15 @@ impl LogReader {
             while let Some(header) = chunk.get(offset..offset + HEADER_BYTES) {
                 let payload = payload_bytes(at + offset as u64, header)?;
                 let Some(record) = chunk.get(offset..offset + HEADER_BYTES + payload) else { break };
-                tell(decode(at + offset as u64, record)?.url, at + offset as u64)?;
+                let Record { url, depth, .. } = decode(at + offset as u64, record)?;
+                tell(url, at + offset as u64, depth)?;
                 offset += record.len();
             }
             if offset == 0 {
                 // Longer than the chunk, or the end of what was written.
                 let record = self.bytes(at)?;
-                tell(decode(at, &record)?.url, at)?;
+                let Record { url, depth, .. } = decode(at, &record)?;
+                tell(url, at, depth)?;
                 offset = record.len();
             }
             at += offset as u64;
@@ -279,12 +281,6 @@ impl LogReader {
             .ok()
             .and_then(|number| segments.get(number).cloned())
             .ok_or_else(|| damaged(position, "behind the end of the log".to_owned()))
-    }
-
-    /// The depth that a URL was found at: all that is needed to know its place in a queue.
-    pub fn depth(&self, position: u64) -> Result<u32, FrontierError> {
-        let bytes = self.bytes(position)?;
-        Ok(decode(position, &bytes)?.depth)
     }
 
     /// Header and payload.
@@ -383,7 +379,7 @@ mod tests {
         }
         let mut scanned = Vec::new();
         reader
-            .scan(0, end, |_, position| {
+            .scan(0, end, |_, position, _| {
                 scanned.push(position);
                 Ok(())
             })
@@ -391,7 +387,7 @@ mod tests {
         assert_eq!(scanned, written.iter().map(|(position, _)| *position).collect::<Vec<_>>());
         let mut later = Vec::new();
         reader
-            .scan(written[150].0, end, |_, position| {
+            .scan(written[150].0, end, |_, position, _| {
                 later.push(position);
                 Ok(())
             })

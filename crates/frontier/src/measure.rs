@@ -81,10 +81,12 @@ pub struct Tenth {
     pub wall: Duration,
     /// Processor time of the process in it, threads in the background included, made-up links not.
     pub cpu: Duration,
-    /// Bytes in memory.
+    /// Bytes in memory, on average over all batches: at a single moment it depends on what is just being merged.
     pub resident: u64,
     /// Of these, those that are no files.
     pub anonymous: u64,
+    /// Bytes in memory at most.
+    pub resident_most: u64,
     /// Bytes on disk.
     pub disk: u64,
     /// Bytes written to disk since the beginning.
@@ -153,6 +155,34 @@ struct Run<'a> {
     web: Web,
     known: u64,
     dice: Dice,
+    memory: Memory,
+}
+
+/// Looks at the memory of a tenth.
+#[derive(Debug, Default)]
+struct Memory {
+    looks: u64,
+    resident: u64,
+    anonymous: u64,
+    most: u64,
+}
+
+impl Memory {
+    fn look(&mut self) {
+        let (all, anonymous) = resident();
+        self.looks += 1;
+        self.resident += all;
+        self.anonymous += anonymous;
+        self.most = self.most.max(all);
+    }
+
+    fn end(&mut self, tenth: &mut Tenth) {
+        self.look();
+        tenth.resident = self.resident / self.looks;
+        tenth.anonymous = self.anonymous / self.looks;
+        tenth.resident_most = self.most;
+        *self = Self::default();
+    }
 }
 
 impl<'a> Run<'a> {
@@ -163,7 +193,14 @@ impl<'a> Run<'a> {
             .map(|number| Ok(LinkCandidate::seed(web.url(number)?)))
             .collect::<Result<_, FrontierError>>()?;
         frontier.offer(&seeds)?;
-        Ok(Self { options, frontier, web, known: seeds.len() as u64, dice: Dice(7) })
+        Ok(Self {
+            options,
+            frontier,
+            web,
+            known: seeds.len() as u64,
+            dice: Dice(7),
+            memory: Memory::default(),
+        })
     }
 
     fn lease(&self, max: usize, part: &mut Part) -> Result<Vec<webloom_model::Lease>, FrontierError> {
@@ -203,20 +240,22 @@ impl<'a> Run<'a> {
             part.add(links, &watch);
         }
         self.known = batch.known;
+        self.memory.look();
         Ok(())
     }
 
     /// What is measured at the end of each tenth.
     fn end_tenth(&mut self, tenth: &mut Tenth) -> Result<(), FrontierError> {
+        // First, so that what its table leaves behind in the allocator is part of every tenth's memory.
+        tenth.yardstick = yardstick();
         self.settle_pages(&mut tenth.pages)?;
         self.ask(&mut tenth.checks)?;
         self.rescore(&mut tenth.scores)?;
         tenth.urls = self.known;
-        (tenth.resident, tenth.anonymous) = resident();
+        self.memory.end(tenth);
         tenth.disk = directory_bytes(&self.options.data);
         tenth.written = written_bytes();
         (tenth.runs, _) = self.frontier.url_store_size();
-        tenth.yardstick = yardstick();
         Ok(())
     }
 

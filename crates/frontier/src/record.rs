@@ -1,8 +1,7 @@
 //! Keys and values as they lie on disk.
 //!
 //! Values are postcard behind one byte that names the version of their shape, so that a later version
-//! can tell an old record from a new one. Keys sort the way they are read: a host's queue by depth and
-//! order of offering, retries by the moment they are due. Nothing here touches a disk; what does not
+//! can tell an old record from a new one. Keys sort the way they are read: retries by the moment they are due. Nothing here touches a disk; what does not
 //! decode is [`FrontierError::Damaged`], never a panic.
 
 use std::net::IpAddr;
@@ -13,7 +12,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use webloom_model::{Clock, FetchNote, FrontierError, Validators};
 
 use crate::linkers::Linkers;
-use crate::schedule::{HostFacts, Manners, Place, after};
+use crate::schedule::{HostFacts, Manners, after};
 
 /// The version of all shapes below, and the first byte of every value.
 const SHAPE: u8 = 1;
@@ -159,36 +158,6 @@ pub(crate) fn damaged(key: &[u8], reason: String) -> FrontierError {
     FrontierError::Damaged { key: key.escape_ascii().to_string(), reason }
 }
 
-/// `host rank position`, all big-endian.
-pub(crate) fn queue_key(host: u32, place: Place) -> [u8; 16] {
-    (u128::from(host) << 96 | u128::from(place.rank) << 64 | u128::from(place.position)).to_be_bytes()
-}
-
-/// The place a queue key names.
-pub(crate) fn queue_place(key: &[u8]) -> Result<Place, FrontierError> {
-    match <[u8; 16]>::try_from(key) {
-        Ok(bytes) => {
-            let number = u128::from_be_bytes(bytes);
-            Ok(Place { rank: (number >> 64) as u32, position: number as u64 })
-        }
-        Err(_) => Err(damaged(key, "not a key of the queue".to_owned())),
-    }
-}
-
-/// The value of a queue key: how often it failed; mostly never, which takes no room.
-pub(crate) fn attempt_bytes(attempt: u32) -> Vec<u8> {
-    if attempt == 0 { Vec::new() } else { attempt.to_be_bytes().to_vec() }
-}
-
-/// What [`attempt_bytes`] said.
-pub(crate) fn attempt_of(key: &[u8], value: &[u8]) -> Result<u32, FrontierError> {
-    match value {
-        [] => Ok(0),
-        [a, b, c, d] => Ok(u32::from_be_bytes([*a, *b, *c, *d])),
-        _ => Err(damaged(key, "not a number of attempts".to_owned())),
-    }
-}
-
 /// `due seq`, both big-endian.
 pub(crate) fn later_key(due_ms: u64, seq: u64) -> [u8; 16] {
     (u128::from(due_ms) << 64 | u128::from(seq)).to_be_bytes()
@@ -323,8 +292,6 @@ mod tests {
             let shaped: Vec<u8> = [SHAPE].into_iter().chain(bytes.iter().copied()).collect();
             let _ = decode::<LifeRecord>(b"k", &shaped);
             let _ = decode::<HostRecord>(b"k", &shaped);
-            let _ = queue_place(&bytes);
-            let _ = attempt_of(b"k", &bytes);
             let _ = later_due(&bytes);
             let _ = later_position(&bytes);
         }
@@ -338,23 +305,10 @@ mod tests {
         }
 
         #[test]
-        fn queue_keys_sort_like_places(a in any::<(u32, u64)>(), b in any::<(u32, u64)>()) {
-            let [a, b] = [a, b].map(|(rank, position)| Place { rank, position });
-            prop_assert_eq!(queue_key(7, a).cmp(&queue_key(7, b)), a.cmp(&b));
-            prop_assert_eq!(queue_place(&queue_key(7, a)).unwrap(), a);
-            prop_assert!(queue_key(7, a) < queue_key(8, b));
-        }
-
-        #[test]
         fn later_keys_sort_by_due(a in any::<(u64, u64)>(), b in any::<(u64, u64)>()) {
             prop_assert_eq!(later_key(a.0, a.1).cmp(&later_key(b.0, b.1)), a.cmp(&b));
             prop_assert_eq!(later_due(&later_key(a.0, a.1)).unwrap(), a.0);
             prop_assert_eq!(later_position(&later_key(a.0, a.1)).unwrap(), a.1);
-        }
-
-        #[test]
-        fn attempts_come_back(attempt in any::<u32>()) {
-            prop_assert_eq!(attempt_of(b"k", &attempt_bytes(attempt)).unwrap(), attempt);
         }
     }
 }

@@ -45,7 +45,7 @@ fn another_format_is_refused() {
         meta.insert("format", 77_u32.to_be_bytes()).unwrap();
     }
     let error = open(directory.path(), &clock).unwrap_err();
-    assert!(matches!(error, FrontierError::Format { found: 77, known: 2, .. }), "{error}");
+    assert!(matches!(error, FrontierError::Format { found: 77, known: 3, .. }), "{error}");
 }
 
 #[test]

@@ -12,12 +12,15 @@ use webloom_model::{
 use super::Writer;
 use super::store::{Store, read};
 use crate::FrontierConfig;
+use crate::queue::{Entry, in_order};
 use crate::record::{
-    Anchor, DomainRecord, HostRecord, LaterRecord, LifeRecord, StageRecord, attempt_bytes, decode, encode,
-    later_key, queue_key,
+    Anchor, DomainRecord, HostRecord, LaterRecord, LifeRecord, StageRecord, decode, encode, later_key,
 };
 use crate::schedule::{Ending, Place, after};
-use crate::seen::{BuildAlready, UrlKey};
+use crate::seen::{BuildAlready, Spot, UrlKey};
+
+/// Earlier changes that are forgotten in one write, at most.
+const CHANGES_FORGOTTEN_MAX: u64 = 4096;
 
 /// See the module's own words. Used by whoever holds the writer's lock.
 pub(super) struct Change<'a> {
@@ -27,10 +30,12 @@ pub(super) struct Change<'a> {
     pub anchor: Anchor,
     pub now: Instant,
     pub batch: OwnedWriteBatch,
-    /// Entries of the queue that come and go, with their attempts or nothing; the last word on a key counts. They go into the batch in
-    /// the order of their keys, and so do lives: that is kinder to the store's memory.
-    queue: Vec<([u8; 16], Option<u32>)>,
+    /// Entries of the queues that come and go; the last word on a place counts.
+    queue: Vec<Entry>,
+    /// They go into the batch in the order of their keys: that is kinder to the store's memory.
     lives: Vec<([u8; 16], Vec<u8>)>,
+    /// What happens to the queues, sorted, once it is in the batch.
+    pub row: Vec<Entry>,
     pub summary: OfferSummary,
     pub indexed: i64,
     pub no_page: i64,
@@ -38,7 +43,7 @@ pub(super) struct Change<'a> {
     pub hosts: HashMap<Box<str>, HostChange>,
     /// Domains whose counts change, while there is a budget for them.
     pub domains: HashMap<Box<str>, DomainRecord>,
-    /// Keys that are new, with their positions.
+    /// Keys that are new, with their spots.
     pub fresh: Vec<(UrlKey, u64)>,
     pub endings: Vec<(Ending, SettlementKind, Option<Instant>)>,
     /// The earliest visit that was put off.
@@ -79,6 +84,7 @@ impl<'a> Change<'a> {
             batch: store.database.batch(),
             queue: Vec::new(),
             lives: Vec::new(),
+            row: Vec::new(),
             store,
             writer,
             config,
@@ -129,7 +135,7 @@ impl<'a> Change<'a> {
             let life = LifeRecord { score: wish.score, ..LifeRecord::new(position) };
             self.put_life(key, &life)?;
         }
-        self.fresh.push((key, position));
+        self.fresh.push((key, Spot { position, depth: wish.candidate.depth }.to_number()));
         self.enqueue(wish.candidate.url.host(), place, 0)?.fresh.push((place, 0));
         self.summary.new += 1;
         self.known += 1;
@@ -166,7 +172,7 @@ impl<'a> Change<'a> {
         attempt: u32,
     ) -> Result<&mut HostChange, FrontierError> {
         let number = self.host(host)?.record.number;
-        self.queue.push((queue_key(number, place), Some(attempt)));
+        self.queue.push(Entry::queued(number, place, attempt));
         let host = self.changed_host(host)?;
         host.record.queued += 1;
         Ok(host)
@@ -177,7 +183,7 @@ impl<'a> Change<'a> {
         let host = self.changed_host(host)?;
         host.record.queued = host.record.queued.saturating_sub(1);
         let number = host.record.number;
-        self.queue.push((queue_key(number, place), None));
+        self.queue.push(Entry::removed(number, place));
         Ok(())
     }
 
@@ -297,25 +303,33 @@ impl<'a> Change<'a> {
             key,
             &LifeRecord { stage: StageRecord::Banned { at_ms }, ..LifeRecord::new(position) },
         )?;
-        self.fresh.push((key, position));
+        self.fresh.push((key, Spot { position, depth: 0 }.to_number()));
         self.known += 1;
         self.no_page += 1;
         Ok(())
     }
 
-    /// Puts queue entries and lives into the batch.
+    /// Puts lives and what happens to the queues into the batch: the latter as one value, under the number of the change.
     pub fn batch_entries(&mut self) {
         self.lives.sort_by_key(|(key, _)| *key);
         for (key, life) in self.lives.drain(..) {
             self.batch.insert(&self.store.lives, key, life);
         }
-        self.queue.sort_by_key(|(key, _)| *key);
-        for (key, attempt) in self.queue.drain(..) {
-            match attempt {
-                Some(attempt) => self.batch.insert(&self.store.queue, key, attempt_bytes(attempt)),
-                None => self.batch.remove(&self.store.queue, key),
-            }
+        self.row = in_order(std::mem::take(&mut self.queue));
+        if !self.row.is_empty() {
+            let mut bytes = Vec::with_capacity(self.row.len() * Entry::BYTES);
+            self.row.iter().for_each(|entry| bytes.extend_from_slice(&entry.to_bytes()));
+            self.batch.insert(&self.store.changes, self.writer.change_next.to_be_bytes(), bytes);
         }
+    }
+
+    /// Has earlier changes of the queues forgotten that are in the queues' own files by now.
+    pub fn forget_changes(&mut self, covered: u64) {
+        let until = covered.min(self.writer.change_first + CHANGES_FORGOTTEN_MAX);
+        for number in self.writer.change_first..until {
+            self.batch.remove(&self.store.changes, number.to_be_bytes());
+        }
+        self.writer.change_first = self.writer.change_first.max(until);
     }
 
     /// A host, as it will be after this change.
@@ -355,6 +369,18 @@ pub(super) fn domain(store: &Store, name: &str) -> Result<DomainRecord, Frontier
 pub(super) fn life(store: &Store, key: UrlKey) -> Result<Option<LifeRecord>, FrontierError> {
     let key = key.to_bytes();
     read(&store.lives, &key)?.map(|value| decode(&key, &value)).transpose()
+}
+
+/// The same for many, each in its turn. They are looked up in the order of their keys: neighbours in the store are then near each other
+/// in memory, too.
+pub(super) fn lives(store: &Store, keys: &[UrlKey]) -> Result<Vec<Option<LifeRecord>>, FrontierError> {
+    let mut order: Vec<usize> = (0..keys.len()).collect();
+    order.sort_unstable_by_key(|&number| keys[number]);
+    let mut lives: Vec<Option<LifeRecord>> = vec![None; keys.len()];
+    for number in order {
+        lives[number] = life(store, keys[number])?;
+    }
+    Ok(lives)
 }
 
 /// The part of an injection's report that an offer knows.

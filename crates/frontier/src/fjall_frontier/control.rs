@@ -16,13 +16,11 @@ use webloom_model::{
 
 use super::change::{self, Change, Wish, report_of};
 use super::store::store_error;
-use super::{Core, FjallFrontier};
+use super::{Core, FjallFrontier, queue_error};
 use crate::log::Logged;
-use crate::record::{
-    HostRecord, LifeRecord, StageRecord, damaged, decode, later_key, queue_key, queue_place, timestamp,
-};
+use crate::record::{HostRecord, LifeRecord, StageRecord, damaged, decode, later_key, timestamp};
 use crate::schedule::{Place, domain_of};
-use crate::seen::UrlKey;
+use crate::seen::{Spot, UrlKey};
 use crate::{UrlState, UrlStatus};
 
 /// URLs that are changed in one go.
@@ -250,18 +248,10 @@ impl FjallFrontier {
             host.record.blocked = true;
             let number = host.record.number;
             core.scheduler.set_blocked(name, true, change.now);
-            let range = queue_key(number, Place::FIRST)..=queue_key(number, Place::LAST);
-            let mut places = Vec::new();
-            for record in self.store.queue.range(range) {
-                let place = queue_place(&record.key().map_err(|error| store_error(&error))?)?;
-                if !core.scheduler.is_out(name, place) {
-                    places.push(place);
-                    if places.len() == CHUNK {
-                        break;
-                    }
-                }
-            }
-            for &place in &places {
+            let free = |place| !core.scheduler.is_out(name, place);
+            let places = self.queue.read(number, Place::FIRST, CHUNK, &free);
+            let places = places.map_err(|error| queue_error(&error))?;
+            for &(place, _) in &places {
                 change.dequeue(name, place)?;
                 core.scheduler.take_away(name, place, change.now);
                 change.no_page += 1;
@@ -445,14 +435,14 @@ impl FjallFrontier {
         let urls: Vec<(&PageUrl, UrlKey)> =
             urls.map(|url| (url, self.store.secret.key(url.as_str()))).collect();
         let keys: Vec<UrlKey> = urls.iter().map(|(_, key)| *key).collect();
-        let positions = change.writer.find(&keys)?;
-        let known = |((url, key), position): ((&'u PageUrl, UrlKey), Option<u64>)| {
-            let Some(position) = position else { return Ok(None) };
-            let depth = self.log.depth(position)?;
-            let life = change::life(&self.store, key)?.unwrap_or_else(|| LifeRecord::new(position));
-            Ok(Some(Known { url, key, depth, life }))
+        let spots = change.writer.find(&keys)?;
+        let mut lives = change::lives(&self.store, &keys)?.into_iter();
+        let known = |((url, key), spot): ((&'u PageUrl, UrlKey), Option<Spot>)| {
+            let life = lives.next().flatten();
+            let Spot { position, depth } = spot?;
+            Some(Known { url, key, depth, life: life.unwrap_or_else(|| LifeRecord::new(position)) })
         };
-        urls.into_iter().zip(positions).map(known).collect()
+        Ok(urls.into_iter().zip(spots).map(known).collect())
     }
 
     /// Waits for what was written to be on the platter.

@@ -3,9 +3,10 @@
 //! On disk:
 //! * `log/`: each URL once, with how it was found; its position there is its id ([`crate::log`]);
 //! * `seen/`: sorted runs that tell the position of a URL, made from the log ([`crate::seen`]);
+//! * `queue/`: sorted runs of the queues' entries ([`crate::queue`]): a lease leaves its entry there until it is settled, so after a
+//!   kill it is simply still queued;
 //! * the store, keyspace by keyspace (key → value):
-//!   `queue` (host, rank, position → attempts): a lease leaves its entry here until it is settled, so after a kill it is simply
-//!   still queued; `later` (due time, position → retry or revisit), moved to `queue` when due; `lives` (hash of the URL → what
+//!   `changes` (number → what happened to the queues), until it is in a run; `later` (due time, position → retry or revisit), moved to its queue when due; `lives` (hash of the URL → what
 //!   became of it); `hosts` (name → lengths of its queues, pages done, manners); `rota` (number → host with something queued, in the
 //!   order they take turns when there are more than fit in memory); `exhausted` (hosts whose budget is spent);
 //!   `meta` (format, secret, settings, counters); `robots`, `contexts` (bodies, for whoever fetches them).
@@ -40,12 +41,13 @@ use webloom_model::{
 
 use crate::FrontierConfig;
 use crate::log::{LogReader, UrlLog};
+use crate::queue::{Entry, QueueStore};
 use crate::record::{
-    Anchor, CountersRecord, DomainRecord, HostRecord, LaterRecord, StageRecord, attempt_of, damaged, decode,
-    encode, later_due, later_key, later_position, queue_key, queue_place,
+    Anchor, CountersRecord, DomainRecord, HostRecord, LaterRecord, StageRecord, damaged, decode, encode,
+    later_due, later_key, later_position,
 };
 use crate::schedule::{Picks, Place, Scheduler, Totals, after, domain_of};
-use crate::seen::{SeenLimits, SeenStore, UrlKey};
+use crate::seen::{SeenLimits, SeenStore, Spot, UrlKey};
 
 /// Retries that are queued again in one write.
 const RETRIES_PER_WRITE: usize = 1000;
@@ -67,6 +69,7 @@ pub struct FjallFrontier {
     anchor: Anchor,
     opened: Instant,
     store: Store,
+    queue: QueueStore,
     log: LogReader,
     writer: Mutex<Writer>,
     core: Mutex<Core>,
@@ -81,6 +84,9 @@ struct Writer {
     counters: CountersRecord,
     /// The number the next new host gets.
     host_next: u32,
+    /// The number of the oldest change of the queues that is written down, and the one the next gets.
+    change_first: u64,
+    change_next: u64,
     hosts: HashMap<Box<str>, HostRecord>,
     /// True while something was appended that no batch vouches for. It stays so when a write fails: the log must not be
     /// written on then, or what was never queued would pass for seen.
@@ -110,8 +116,9 @@ impl Core {
 }
 
 impl Writer {
-    fn find(&mut self, keys: &[UrlKey]) -> Result<Vec<Option<u64>>, FrontierError> {
-        self.seen.find(keys).map_err(|error| seen_error(&error))
+    fn find(&mut self, keys: &[UrlKey]) -> Result<Vec<Option<Spot>>, FrontierError> {
+        let found = self.seen.find(keys).map_err(|error| seen_error(&error))?;
+        Ok(found.into_iter().map(|number| number.map(Spot::from_number)).collect())
     }
 
     fn are_known(&mut self, keys: &[UrlKey]) -> Result<Vec<bool>, FrontierError> {
@@ -162,15 +169,16 @@ impl FjallFrontier {
         let (mut seen, covered) = SeenStore::open(&path.join("seen"), limits, counters.log_end)
             .map_err(|error| seen_error(&error))?;
         let mut keys = Vec::new();
-        log.reader().scan(covered, counters.log_end, |url, position| {
+        log.reader().scan(covered, counters.log_end, |url, position, depth| {
             if keys.len() == KEYS_PER_INSERT {
                 seen.insert(&keys, position).map_err(|error| seen_error(&error))?;
                 keys.clear();
             }
-            keys.push((store.secret.key(url), position));
+            keys.push((store.secret.key(url), Spot { position, depth }.to_number()));
             Ok(())
         })?;
         seen.insert(&keys, counters.log_end).map_err(|error| seen_error(&error))?;
+        let (queue, change_first, change_next) = open_queue(path, &store, &config)?;
         let mut scheduler = Scheduler::new(config.clone());
         scheduler.set_totals(totals(&counters));
         let frontier = Self {
@@ -193,10 +201,13 @@ impl FjallFrontier {
                 seen,
                 counters,
                 host_next: counters.host_next,
+                change_first,
+                change_next,
                 hosts: HashMap::new(),
                 unfinished: false,
             }),
             held: Mutex::default(),
+            queue,
             store,
         };
         frontier.pardon_exhausted()?;
@@ -335,7 +346,13 @@ impl FjallFrontier {
         // Waking the disk for links that were all seen before would be a waste.
         if !change.batch.is_empty() {
             change.writer.unfinished = true;
+            change.forget_changes(self.queue.covered());
             write(&mut change, mode)?;
+            let row = std::mem::take(&mut change.row);
+            if !row.is_empty() {
+                self.queue.apply(row, change.writer.change_next).map_err(|error| queue_error(&error))?;
+                change.writer.change_next += 1;
+            }
             change.writer.unfinished = false;
         }
         match held {
@@ -431,10 +448,15 @@ impl FjallFrontier {
         };
         let mut leases = Vec::with_capacity(picks.len());
         let mut banned = Vec::new();
-        for pick in picks {
-            let candidate = self.log.read(pick.place.position)?.candidate;
-            // Only a page that was fetched before has something to be recognised by.
-            let life = change::life(&self.store, self.store.secret.key(candidate.url.as_str()))?;
+        let mut candidates = Vec::with_capacity(picks.len());
+        for pick in &picks {
+            candidates.push(self.log.read(pick.place.position)?.candidate);
+        }
+        let keys: Vec<UrlKey> =
+            candidates.iter().map(|candidate| self.store.secret.key(candidate.url.as_str())).collect();
+        // Only a page that was fetched before has something to be recognised by.
+        let lives = change::lives(&self.store, &keys)?;
+        for ((pick, candidate), life) in picks.into_iter().zip(candidates).zip(lives) {
             if life.as_ref().is_some_and(|life| life.banned) {
                 banned.push(Settlement {
                     lease: pick.lease,
@@ -457,22 +479,45 @@ impl FjallFrontier {
     fn pick(&self, max: usize, now: Instant) -> Result<(Picks, Vec<LeaseId>), FrontierError> {
         let Core { scheduler, published, .. } = &mut *self.core.lock();
         let picks = scheduler.lease(max, now, &mut |host, from, count, wanted| {
-            let mut entries = Vec::with_capacity(count.min(64));
-            let range = queue_key(host, from)..=queue_key(host, Place::LAST);
-            for record in self.store.queue.range(range) {
-                let (key, value) = record.into_inner().map_err(|error| store_error(&error))?;
-                let place = queue_place(&key)?;
-                if place.position < *published && wanted(place) {
-                    entries.push((place, attempt_of(&key, &value)?));
-                    if entries.len() == count {
-                        break;
-                    }
-                }
-            }
-            Ok(entries)
+            let wanted = |place: Place| place.position < *published && wanted(place);
+            self.queue.read(host, from, count, &wanted).map_err(|error| queue_error(&error))
         })?;
         Ok((picks, scheduler.take_expired()))
     }
+}
+
+/// Opens the queues and tells them what no run of theirs covers. Gives the numbers of the first change that is written down and of
+/// the next one.
+fn open_queue(
+    path: &Path,
+    store: &Store,
+    config: &FrontierConfig,
+) -> Result<(QueueStore, u64, u64), FrontierError> {
+    let database = store.database.clone();
+    let sync = move || database.persist(PersistMode::SyncData).map_err(std::io::Error::other);
+    let queue = QueueStore::open(&path.join("queue"), config.queue_table_entries, Box::new(sync))
+        .map_err(|error| queue_error(&error))?;
+    let covered = queue.covered();
+    let (mut first, mut next) = (None, covered);
+    for record in store.changes.iter() {
+        let (key, value) = record.into_inner().map_err(|error| store_error(&error))?;
+        let number = <[u8; 8]>::try_from(&*key).map(u64::from_be_bytes);
+        let number = number.map_err(|_| damaged(&key, "not the number of a change".to_owned()))?;
+        first.get_or_insert(number);
+        if number < covered {
+            continue;
+        }
+        if number != next || value.len() % Entry::BYTES != 0 {
+            return Err(damaged(&key, "not the change that comes next".to_owned()));
+        }
+        next += 1;
+        queue.apply(Entry::parse_all(&value).collect(), number).map_err(|error| queue_error(&error))?;
+    }
+    Ok((queue, first.unwrap_or(covered), next))
+}
+
+fn queue_error(error: &std::io::Error) -> FrontierError {
+    FrontierError::Store(format!("queues: {error}"))
 }
 
 fn seen_error(error: &std::io::Error) -> FrontierError {

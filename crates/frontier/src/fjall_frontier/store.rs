@@ -10,15 +10,15 @@ use crate::record::damaged;
 use crate::seen::Secret;
 
 /// The layout of the directory. One with another number is refused.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 const FORMAT_KEY: &str = "format";
 const SECRET_KEY: &str = "secret";
 const SETTING_PREFIX: &str = "setting:";
 pub(super) const COUNTERS_KEY: &str = "counters";
 /// Blocks of the store kept in memory.
-const CACHE_BYTES: u64 = 64 * 1024 * 1024;
+const CACHE_BYTES: u64 = 32 * 1024 * 1024;
 /// Writes of one keyspace that are held in memory before they become a file.
-const WRITES_BYTES: u64 = 32 * 1024 * 1024;
+const WRITES_BYTES: u64 = 16 * 1024 * 1024;
 /// Writes that opening may have to go through again.
 const JOURNAL_BYTES: u64 = 64 * 1024 * 1024;
 /// Threads that write files and merge them. With two, the first runs in circles on a core of its own while the second merges.
@@ -37,7 +37,7 @@ pub enum Blob {
 
 pub(super) struct Store {
     pub database: Database,
-    pub queue: Keyspace,
+    pub changes: Keyspace,
     pub later: Keyspace,
     pub lives: Keyspace,
     pub hosts: Keyspace,
@@ -100,7 +100,7 @@ impl Store {
             }
         };
         Ok(Self {
-            queue: in_order("queue")?,
+            changes: in_order("changes")?,
             later: in_order("later")?,
             lives: keyspace("lives")?,
             hosts: keyspace("hosts")?,

@@ -16,7 +16,9 @@ pub struct Report {
     worst_call_ms: f64,
     last_tenth_to_first: Ratios,
     last_tenth_to_first_per_cpu_second: Ratios,
-    /// Memory at the end to memory at the end of the first tenth.
+    /// Memory in the last tenth to memory in the second one, which is the first in which all parts have their full size.
+    resident_last_to_second: f64,
+    /// Memory in the last tenth to memory in the first.
     resident_last_to_first: f64,
     tenths: Vec<TenthReport>,
 }
@@ -47,6 +49,7 @@ struct TenthReport {
     cpu_seconds: f64,
     resident_bytes: u64,
     resident_anonymous_bytes: u64,
+    resident_most_bytes: u64,
     disk_bytes_per_url: f64,
     written_bytes_per_url: f64,
     runs: usize,
@@ -76,6 +79,8 @@ impl Report {
             worst_call_ms: worst.as_secs_f64() * 1e3,
             last_tenth_to_first: Ratios::new(&first, &last, Part::per_second),
             last_tenth_to_first_per_cpu_second: Ratios::new(&first, &last, Part::per_cpu_second),
+            resident_last_to_second: last.resident as f64
+                / tenths.get(1).map_or(1, |tenth| tenth.resident).max(1) as f64,
             resident_last_to_first: last.resident as f64 / first.resident.max(1) as f64,
             tenths: tenths.iter().map(TenthReport::new).collect(),
         }
@@ -91,10 +96,11 @@ impl Report {
             )
         };
         format!(
-            "by the wall: {}\nby the processor: {}\nmemory: {:.2}",
+            "by the wall: {}\nby the processor: {}\nmemory: {:.2}, to the second tenth {:.2}",
             words(&self.last_tenth_to_first),
             words(&self.last_tenth_to_first_per_cpu_second),
-            self.resident_last_to_first
+            self.resident_last_to_first,
+            self.resident_last_to_second
         )
     }
 }
@@ -130,6 +136,7 @@ impl TenthReport {
             cpu_seconds: tenth.cpu.as_secs_f64(),
             resident_bytes: tenth.resident,
             resident_anonymous_bytes: tenth.anonymous,
+            resident_most_bytes: tenth.resident_most,
             disk_bytes_per_url: tenth.disk as f64 / urls,
             written_bytes_per_url: tenth.written as f64 / urls,
             runs: tenth.runs,

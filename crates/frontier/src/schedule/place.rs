@@ -19,6 +19,7 @@ impl Place {
     /// Before every entry.
     pub const FIRST: Self = Self { rank: 0, position: 0 };
     /// Behind every entry.
+    #[cfg(test)]
     pub const LAST: Self = Self { rank: u32::MAX, position: u64::MAX };
     /// Classes of urgency among hosts.
     pub const CLASSES: usize = 9;

@@ -240,8 +240,13 @@ fn make_filter(shared: &Shared, bytes: usize, tables: &[Arc<Table>], runs: &[Arc
     for table in tables {
         table.keys.keys().for_each(|key| filter.insert(*key));
     }
+    let mut keys = 0_u64;
     for run in runs {
-        run.each_key(|key| filter.insert(key))?;
+        run.each_key(|key| {
+            filter.insert(key);
+            keys += 1;
+            !keys.is_multiple_of(KEYS_BETWEEN_LOOKS) || !shared.state.lock().stop
+        })?;
         if shared.state.lock().stop {
             return Ok(());
         }

@@ -2,8 +2,7 @@
 //!
 //! A split-block Bloom filter: a key belongs to one block of eight words, one cache line, and sets one bit in each word.
 //! Its size is fixed when it is made; the more keys it takes, the oftener it says "perhaps" for nothing. Saying "new" of a
-//! key it has is impossible, so answers built on it stay exact. A large one stands before all keys; small ones before the newer
-//! runs tell which of them to look into.
+//! key it has is impossible, so answers built on it stay exact. One stands before all keys.
 
 use super::key::UrlKey;
 
@@ -21,11 +20,6 @@ impl Filter {
     /// An empty filter of about so many bytes.
     pub fn with_bytes(bytes: usize) -> Self {
         Self { blocks: vec![[0; WORDS]; (bytes / (WORDS * 8)).max(1)] }
-    }
-
-    /// An empty filter for the keys of one run: 3 % of others pass.
-    pub fn for_run(keys: u64) -> Self {
-        Self::with_bytes(usize::try_from(keys).unwrap_or(usize::MAX))
     }
 
     /// Keys up to which it is good.
@@ -82,10 +76,5 @@ mod tests {
         assert!((0..keys).all(|number| filter.may_contain(key(number))));
         let wrong = (keys..keys * 2).filter(|&number| filter.may_contain(key(number))).count() as u64;
         assert!(wrong * 500 < keys, "{wrong} of {keys}");
-        let mut small = Filter::for_run(keys);
-        (0..keys).for_each(|number| small.insert(key(number)));
-        assert!((0..keys).all(|number| small.may_contain(key(number))));
-        let wrong = (keys..keys * 2).filter(|&number| small.may_contain(key(number))).count() as u64;
-        assert!(wrong * 20 < keys, "{wrong} of {keys}");
     }
 }

@@ -49,6 +49,27 @@ impl UrlKey {
     }
 }
 
+/// What is known of a URL besides its key, in one number: where it is in the log, and how deep it was found. With both at hand, its
+/// place in a queue is known without a look at the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Spot {
+    pub position: u64,
+    pub depth: u32,
+}
+
+const POSITION_BITS: u32 = 48;
+
+impl Spot {
+    /// Depths beyond 65,535 count as that; places in queues do not tell them apart either.
+    pub fn to_number(self) -> u64 {
+        u64::from(self.depth.min(0xffff)) << POSITION_BITS | (self.position & ((1 << POSITION_BITS) - 1))
+    }
+
+    pub fn from_number(number: u64) -> Self {
+        Self { position: number & ((1 << POSITION_BITS) - 1), depth: (number >> POSITION_BITS) as u32 }
+    }
+}
+
 impl std::hash::Hash for UrlKey {
     fn hash<H: Hasher>(&self, state: &mut H) {
         state.write_u64(self.low);

@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 use background::{Background, Shared};
 use filter::Filter;
-pub(crate) use key::{BuildAlready, Secret, UrlKey};
+pub(crate) use key::{BuildAlready, Secret, Spot, UrlKey};
 use run::{BLOCK_BYTES, Run};
 pub(crate) use run::{read_at, read_exact_at, sync_directory};
 
@@ -117,15 +117,13 @@ impl SeenStore {
             found[number as usize] = answer.unwrap_or(NOWHERE);
             answer.is_none()
         });
-        // Neighbours in a run are neighbours on disk. The newer runs know by their filters what they do not have; the rest is asked of the
-        // oldest, which has most.
+        // Neighbours in a run are neighbours on disk. The oldest run comes first, for it has most.
         open.sort_unstable_by_key(|(key, _)| *key);
         let mut block = [0; BLOCK_BYTES];
-        for run in runs.iter().rev() {
+        for run in &runs {
             let mut missing = Vec::with_capacity(open.len());
             for &(key, number) in &open {
-                let found_at = if run.may_contain(key) { run.find(key, &mut block)? } else { None };
-                match found_at {
+                match run.find(key, &mut block)? {
                     Some(at) => {
                         let position = if positions { run.position(at)? } else { SOMEWHERE };
                         found[number as usize] = position;

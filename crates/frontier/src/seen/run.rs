@@ -1,34 +1,34 @@
 //! One sorted, immutable file of keys and the positions they stand for.
 //!
 //! ```text
-//! keys      16 bytes each, little-endian halves, sorted; 64 of them are a block
+//! keys      16 bytes each, little-endian halves, sorted; 128 of them are a block
 //! positions 8 bytes each, in the order of the keys
 //! sums      4 bytes a block: checksum of its keys and its positions
 //! fences    4 bytes a block: the first 32 bits of its first key; held in memory while the run is open
 //! trailer   magic, version, from, to, count, checksum of sums, fences and trailer
 //! ```
 //!
-//! Keys are hashes and so are evenly spread: the fence of a key is guessed by a multiplication, and one read of 1 KiB tells whether the
-//! key is there, however large the run. Its position takes another read of 8 bytes, for those who want it. A run covers
+//! Keys are hashes and so are evenly spread: the fence of a key is guessed by a multiplication, its place in the block by another one, and
+//! one read of half a kilobyte around it tells whether the key is there, however large the run. Its position takes another read of 8 bytes, for those who want it. A run covers
 //! the log from `from` to `to`; both are in its name too, so that a directory can be put in order without opening the files. A file is
 //! complete once it has its final name.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 
-use super::filter::Filter;
 use super::key::UrlKey;
 
 const KEY_BYTES: usize = 16;
 const POSITION_BYTES: usize = 8;
-const BLOCK_RECORDS: usize = 64;
+const BLOCK_RECORDS: usize = 128;
 /// The keys of a block.
 pub(super) const BLOCK_BYTES: usize = BLOCK_RECORDS * KEY_BYTES;
+/// Keys that are read around the guessed one: nearly three standard deviations to either side in the middle of a block.
+const WINDOW_RECORDS: usize = 32;
 const TRAILER_BYTES: usize = 40;
 const MAGIC: [u8; 4] = *b"wlsr";
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 /// Bytes read or written at once when a run is gone through from end to end.
 const STREAM_BYTES: usize = 256 * 1024;
 /// Bytes after which what was written is sent to the disk, so that nobody else's write waits behind gigabytes of ours.
@@ -40,9 +40,6 @@ pub(crate) struct Run {
     path: PathBuf,
     file: File,
     fences: Vec<u32>,
-    /// Tells most keys that are not here. The oldest run has none: it is the largest, and what is not elsewhere is likely there. After
-    /// opening it comes later.
-    filter: OnceLock<Filter>,
     /// Records.
     pub count: u64,
     /// Covers the log from here
@@ -111,33 +108,16 @@ impl Run {
             return Err(broken("its checksum"));
         }
         let fences = tables[tables.len() / 2..].chunks_exact(4).map(number32).collect();
-        Ok(Self { path: path.to_owned(), fences, filter: OnceLock::new(), file, count, from, to })
+        Ok(Self { path: path.to_owned(), fences, file, count, from, to })
     }
 
-    /// False when a key is certainly not here.
-    pub fn may_contain(&self, key: UrlKey) -> bool {
-        self.filter.get().is_none_or(|filter| filter.may_contain(key))
-    }
-
-    /// Whether a run that covers the log from here on has a filter of its own.
-    fn has_filter(from: u64) -> bool {
-        from > 0
-    }
-
-    /// Tells all keys, and takes the chance to make the run's filter, if it is missing.
-    pub fn each_key(&self, mut tell: impl FnMut(UrlKey)) -> io::Result<()> {
-        let wanted = Self::has_filter(self.from) && self.filter.get().is_none();
-        let mut filter = wanted.then(|| Filter::for_run(self.count));
+    /// Tells all keys until somebody says no.
+    pub fn each_key(&self, mut tell: impl FnMut(UrlKey) -> bool) -> io::Result<()> {
         let mut records = self.records()?;
         while let Some((key, _)) = records.next()? {
-            tell(key);
-            if let Some(filter) = &mut filter {
-                filter.insert(key);
+            if !tell(key) {
+                break;
             }
-        }
-        if let Some(filter) = filter {
-            // Somebody else may have been quicker; theirs is as good.
-            let _ = self.filter.set(filter);
         }
         Ok(())
     }
@@ -173,19 +153,49 @@ impl Run {
         key: UrlKey,
         block: &mut [u8; BLOCK_BYTES],
     ) -> io::Result<Option<u64>> {
-        let first = (number * BLOCK_RECORDS) as u64;
         let count = records_in(self.count, number as u64);
-        read_exact_at(&self.file, &mut block[..count * KEY_BYTES], first * KEY_BYTES as u64)?;
-        let (mut low, mut high) = (0, count);
+        let begin = self.guess_in_block(number, fence_of(key)).saturating_sub(WINDOW_RECORDS / 2);
+        let end = (begin + WINDOW_RECORDS).min(count);
+        let begin = end.saturating_sub(WINDOW_RECORDS);
+        match self.find_in_window(number, begin..end, key, block)? {
+            Ok(found) => Ok(Some(found)),
+            // Between two keys of the window, or beyond an end that is the block's own.
+            Err(at) if (at > begin || begin == 0) && (at < end || end == count) => Ok(None),
+            Err(_) => Ok(self.find_in_window(number, 0..count, key, block)?.ok()),
+        }
+    }
+
+    /// Which record of its block a key is, about.
+    fn guess_in_block(&self, number: usize, fence: u32) -> usize {
+        let first = self.fences[number];
+        let next = self.fences.get(number + 1).copied().unwrap_or(u32::MAX);
+        let width = u64::from(next.saturating_sub(first)).max(1);
+        (u64::from(fence.saturating_sub(first)) * BLOCK_RECORDS as u64 / width).min(BLOCK_RECORDS as u64)
+            as usize
+    }
+
+    /// The number of a key among these records of a block, or else where in the block it would be.
+    fn find_in_window(
+        &self,
+        number: usize,
+        window: std::ops::Range<usize>,
+        key: UrlKey,
+        room: &mut [u8; BLOCK_BYTES],
+    ) -> io::Result<Result<u64, usize>> {
+        let block = (number * BLOCK_RECORDS) as u64;
+        let begin = window.start;
+        let keys = &mut room[..window.len() * KEY_BYTES];
+        read_exact_at(&self.file, keys, (block + begin as u64) * KEY_BYTES as u64)?;
+        let (mut low, mut high) = (0, window.len());
         while low < high {
             let middle = usize::midpoint(low, high);
-            match key_at(block, middle).cmp(&key) {
+            match key_at(keys, middle).cmp(&key) {
                 std::cmp::Ordering::Less => low = middle + 1,
                 std::cmp::Ordering::Greater => high = middle,
-                std::cmp::Ordering::Equal => return Ok(Some(first + middle as u64)),
+                std::cmp::Ordering::Equal => return Ok(Ok(block + (begin + middle) as u64)),
             }
         }
-        Ok(None)
+        Ok(Err(begin + low))
     }
 
     /// The last block whose fence is not above this one.
@@ -344,7 +354,6 @@ pub(crate) struct RunWriter {
     position_block: Vec<u8>,
     sums: Vec<u32>,
     fences: Vec<u32>,
-    filter: Option<Filter>,
     /// Records that were announced, and that came.
     announced: u64,
     count: u64,
@@ -370,7 +379,6 @@ impl RunWriter {
             position_block: Vec::with_capacity(BLOCK_RECORDS * POSITION_BYTES),
             sums: Vec::new(),
             fences: Vec::new(),
-            filter: Run::has_filter(from).then(|| Filter::for_run(count)),
             announced: count,
             count: 0,
             unsynced: 0,
@@ -383,9 +391,6 @@ impl RunWriter {
     pub fn push(&mut self, key: UrlKey, position: u64) -> io::Result<()> {
         if self.key_block.is_empty() {
             self.fences.push(fence_of(key));
-        }
-        if let Some(filter) = &mut self.filter {
-            filter.insert(key);
         }
         self.key_block.extend_from_slice(&key.high.to_le_bytes());
         self.key_block.extend_from_slice(&key.low.to_le_bytes());
@@ -436,8 +441,7 @@ impl RunWriter {
         sync_directory(&self.directory)?;
         let file = File::open(&path)?;
         self.fences.shrink_to_fit();
-        let filter = self.filter.map_or_else(OnceLock::new, OnceLock::from);
-        Ok(Run { path, file, fences: self.fences, filter, count: self.count, from: self.from, to: self.to })
+        Ok(Run { path, file, fences: self.fences, count: self.count, from: self.from, to: self.to })
     }
 }
 
@@ -519,7 +523,11 @@ mod tests {
         run.remove();
         assert_eq!(read_all(&run), keys);
         let mut told = 0;
-        run.each_key(|_| told += 1).unwrap();
+        run.each_key(|_| {
+            told += 1;
+            true
+        })
+        .unwrap();
         assert_eq!(told, keys.len());
     }
 
@@ -538,16 +546,12 @@ mod tests {
             let mut keys: Vec<(UrlKey, u64)> = numbers.into_iter().map(|(pair, at)| (key(pair), at)).collect();
             keys.sort_unstable();
             keys.dedup_by_key(|(key, _)| *key);
-            let written = write(directory.path(), &keys);
+            write(directory.path(), &keys);
             let run = Run::open(&directory.path().join(Run::file_name(16, 99))).unwrap();
             prop_assert_eq!(read_all(&run), keys.clone());
-            prop_assert!(run.may_contain(UrlKey { high: 1, low: 1 }), "it has no filter yet");
             let mut told = 0;
-            run.each_key(|_| told += 1).unwrap();
+            run.each_key(|_| { told += 1; true }).unwrap();
             prop_assert_eq!(told, keys.len());
-            for run in [&written, &run] {
-                prop_assert!(keys.iter().all(|(key, _)| run.may_contain(*key)));
-            }
             let mut block = [0; BLOCK_BYTES];
             let mut find = |key| run.find(key, &mut block).unwrap().map(|number| run.position(number).unwrap());
             for &(key, position) in &keys {
@@ -597,7 +601,7 @@ mod tests {
         older[whole.len() - TRAILER_BYTES + 4] = 1;
         std::fs::write(&path, older).unwrap();
         let error = Run::open(&path).unwrap_err().to_string();
-        assert!(error.ends_with("has version 1, known is 2"), "{error}");
+        assert!(error.ends_with("has version 1, known is 3"), "{error}");
     }
 
     #[test]
