@@ -325,8 +325,11 @@ mod tests {
                 let view = PageView::new(&page, &quads, 1_000_000);
                 let simple = query.simple.as_ref().unwrap_or_else(|| panic!("{text} has the shape"));
                 let (mut short, mut long) = (BTreeSet::new(), BTreeSet::new());
-                simple.run(&view, |link, anchor| drop(short.insert((link, anchor)))).unwrap();
-                query.evaluate(&view, |link, anchor| drop(long.insert((link, anchor)))).unwrap();
+                let found = |rows: &mut BTreeSet<_>, link, anchor| {
+                    rows.insert((link, anchor));
+                };
+                simple.run(&view, |link, anchor| found(&mut short, link, anchor)).unwrap();
+                query.evaluate(&view, |link, anchor| found(&mut long, link, anchor)).unwrap();
                 assert_eq!(short, long, "{text} on {quads:?}");
             }
         }

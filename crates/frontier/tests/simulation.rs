@@ -63,6 +63,18 @@ proptest! {
     }
 }
 
+/// After reopening, a host that is new may be of a domain that was asked a moment ago.
+#[test]
+fn a_new_host_waits_for_its_domain_after_reopening() {
+    for seed in [4_907_139_367_762_972_670, 1, 2, 3, 4, 5, 6, 7] {
+        let directory = tempfile::tempdir().unwrap();
+        let mut world = World::from_seed(seed, true, false, |config, clock| {
+            FjallFrontier::open(directory.path(), config, clock).unwrap()
+        });
+        world.run(250);
+    }
+}
+
 /// A million requests of random webs, with random delays wished by robots files, slow and failing servers, shared
 /// addresses. Takes a minute or two: `cargo nextest run -p webloom-frontier --run-ignored all a_million`.
 #[test]
@@ -389,6 +401,8 @@ struct Oracle {
     hosts: BTreeMap<String, OracleHost>,
     /// Earliest next request, and requests under way.
     domains: HashMap<String, (Option<Instant>, u32)>,
+    /// When it was last opened with something in it: from then on every domain owes its delay, new ones too.
+    reopened: Option<Instant>,
     /// The same for addresses.
     addresses: HashMap<IpAddr, (Option<Instant>, u32)>,
     leases: BTreeMap<LeaseId, OracleLease>,
@@ -431,6 +445,7 @@ impl Oracle {
             settled: BTreeSet::new(),
             hosts: BTreeMap::new(),
             domains: HashMap::new(),
+            reopened: None,
             addresses: HashMap::new(),
             leases: BTreeMap::new(),
             order: 0,
@@ -445,6 +460,8 @@ impl Oracle {
                 self.order += 1;
                 let host = self.hosts.entry(candidate.url.host().to_owned()).or_default();
                 host.domain = candidate.url.pay_level_domain().to_owned();
+                let owed = self.reopened.map(|moment| moment + self.config.domain_delay);
+                self.domains.entry(host.domain.clone()).or_insert((owed, 0));
                 host.queue.insert((candidate.depth, self.order), (candidate.url.clone(), 0));
                 new += 1;
             }
@@ -660,6 +677,7 @@ impl Oracle {
         }
         self.domains.clear();
         self.addresses.clear();
+        self.reopened = (!self.hosts.is_empty()).then_some(now);
         for host in self.hosts.values_mut() {
             host.asking = None;
             host.not_before = Some(now + self.config.host_delay);

@@ -181,6 +181,9 @@ impl FjallFrontier {
         let (queue, change_first, change_next) = open_queue(path, &store, &config)?;
         let mut scheduler = Scheduler::new(config.clone());
         scheduler.set_totals(totals(&counters));
+        if counters.host_next > 0 {
+            scheduler.reopened(clock.now());
+        }
         let frontier = Self {
             path: path.to_owned(),
             config: RwLock::new(Arc::new(config)),

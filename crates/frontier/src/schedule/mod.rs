@@ -113,6 +113,8 @@ pub(crate) struct Scheduler {
     domains_free: Vec<DomainId>,
     domain_ids: HashMap<Box<str>, DomainId>,
     addresses: HashMap<IpAddr, Address>,
+    /// When an earlier run's work was taken up. Whom that run asked last is not known, so everybody may have been asked until then.
+    reopened: Option<Instant>,
     /// One set per class of urgency.
     ready: [BTreeSet<(Turn, DomainId)>; Place::CLASSES],
     turns: u64,
@@ -148,6 +150,7 @@ impl Scheduler {
             domains_free: Vec::new(),
             domain_ids: HashMap::new(),
             addresses: HashMap::new(),
+            reopened: None,
             ready: Default::default(),
             turns: 0,
             leases: HashMap::new(),
@@ -162,6 +165,12 @@ impl Scheduler {
             none_tired: None,
             dropped: Vec::new(),
         }
+    }
+
+    /// Says that an earlier run asked hosts until now, nobody knows which. Domains and addresses that come into memory owe
+    /// their pause from now on.
+    pub fn reopened(&mut self, now: Instant) {
+        self.reopened = Some(now);
     }
 
     /// The configuration in force.
@@ -224,6 +233,11 @@ impl Scheduler {
             let owed = after(since, self.config.domain_delay);
             let domain = self.domain_mut(domain);
             domain.not_before = domain.not_before.max(Some(owed));
+        }
+        if let (Some(ip), Some(since)) = (host.manners.address, self.reopened) {
+            let owed = after(since, self.config.ip_delay);
+            let address = self.addresses.entry(ip).or_default();
+            address.not_before = address.not_before.max(Some(owed));
         }
         let id = match self.hosts_free.pop() {
             Some(id) => {
@@ -850,13 +864,15 @@ impl Scheduler {
         if let Some(&id) = self.domain_ids.get(name) {
             return id;
         }
+        let mut domain = Domain::new(name);
+        domain.not_before = self.reopened.map(|since| after(since, self.config.domain_delay));
         let id = match self.domains_free.pop() {
             Some(id) => {
-                self.domains[id.0 as usize] = Some(Domain::new(name));
+                self.domains[id.0 as usize] = Some(domain);
                 id
             }
             None => {
-                self.domains.push(Some(Domain::new(name)));
+                self.domains.push(Some(domain));
                 DomainId(self.domains.len() as u32 - 1)
             }
         };
