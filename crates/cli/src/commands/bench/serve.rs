@@ -28,6 +28,10 @@ pub(super) struct BenchServe {
     /// Clients that ask at once, each one request after the other.
     #[arg(long, default_value_t = 2)]
     clients: usize,
+    /// Requests per second of all clients together; 0 for as many as they can. Clients, crawl and web share the cores, so
+    /// without end they take what the crawl would have.
+    #[arg(long, default_value_t = 300)]
+    rate: u32,
     /// Print JSON.
     #[arg(long)]
     json: bool,
@@ -53,7 +57,7 @@ impl BenchServe {
         if self.json {
             let kinds: Vec<Value> = asked.kinds.iter().map(Kind::to_json).collect();
             let json = json!({
-                "seconds": self.seconds, "clients": self.clients, "requests": kinds, "errors": asked.errors,
+                "seconds": self.seconds, "clients": self.clients, "rate": self.rate, "requests": kinds, "errors": asked.errors,
                 "pages_per_second_alone": alone.pages_per_second, "pages_per_second_asked": asked.pages_per_second,
                 "crawl_loss_percent": loss,
             });
@@ -95,10 +99,14 @@ impl BenchServe {
         let (pages_before, _) = crawl.pages()?;
         let start = Instant::now();
         let stop = AtomicBool::new(false);
+        let pause = match self.rate {
+            0 => Duration::ZERO,
+            rate => Duration::from_secs(1) * u32::try_from(clients).unwrap_or(1) / rate,
+        };
         let asked: Vec<(Vec<Vec<f64>>, u64)> = std::thread::scope(|scope| {
             let (authority, stop) = (&crawl.authority, &stop);
             let handles: Vec<_> =
-                (0..clients).map(|number| scope.spawn(move || ask(authority, number, stop))).collect();
+                (0..clients).map(|number| scope.spawn(move || ask(authority, number, pause, stop))).collect();
             std::thread::sleep(Duration::from_secs(self.seconds));
             stop.store(true, Relaxed);
             handles.into_iter().map(|handle| handle.join().unwrap_or_default()).collect()
@@ -155,8 +163,9 @@ impl Kind {
     }
 }
 
-/// Asks one request after the other until told to stop; gives the milliseconds of each kind, and how many failed.
-fn ask(authority: &str, first: usize, stop: &AtomicBool) -> (Vec<Vec<f64>>, u64) {
+/// Asks one request after the other until told to stop, no two closer than `pause`; gives the milliseconds of each kind, and
+/// how many failed.
+fn ask(authority: &str, first: usize, pause: Duration, stop: &AtomicBool) -> (Vec<Vec<f64>>, u64) {
     let mut times = vec![Vec::new(); REQUESTS.len()];
     let mut failed = 0;
     let mut connection: Option<BufReader<TcpStream>> = None;
@@ -165,13 +174,16 @@ fn ask(authority: &str, first: usize, stop: &AtomicBool) -> (Vec<Vec<f64>>, u64)
             break;
         }
         let start = Instant::now();
-        match get(&mut connection, authority, REQUESTS[turn].1) {
-            Ok((200, _)) => times[turn].push(start.elapsed().as_secs_f64() * 1e3),
+        let answer = get(&mut connection, authority, REQUESTS[turn].1);
+        let took = start.elapsed();
+        match answer {
+            Ok((200, _)) => times[turn].push(took.as_secs_f64() * 1e3),
             _ => {
                 failed += 1;
                 connection = None;
             }
         }
+        std::thread::sleep(pause.saturating_sub(took));
     }
     (times, failed)
 }
