@@ -25,6 +25,20 @@ const EXTRACT_PAGES: &str = "60";
 const QUADS: u64 = 1_000_000;
 const QUADS_RDFLIB: u64 = 100_000;
 
+/// Versions that are asked for.
+const PINNED: [(&str, &str); 10] = [
+    ("Scrapy", "2.19.0"),
+    ("spider", "2.53.9"),
+    ("extruct", "0.18.0"),
+    ("pyRdfa3", "3.6.5"),
+    ("rdfa-streaming-parser", "3.0.2"),
+    ("microdata-rdf-streaming-parser", "3.0.0"),
+    ("pyoxigraph", "0.5.13"),
+    ("rdflib", "7.6.0"),
+    ("FastWARC", "1.1.0"),
+    ("warcio", "1.8.1"),
+];
+
 /// Who did how much.
 struct Row {
     name: String,
@@ -105,6 +119,7 @@ fn report(sections: &[Section], date: &str, commit: &str, name: &str) -> anyhow:
          run, one after the other. Ratios count; rates are this machine's. A ratio below 1 is a loss.\n",
         std::thread::available_parallelism().map_or(0, usize::from)
     )?;
+    writeln!(text, "{}\n", versions())?;
     writeln!(text, "![Ratios]({name}.svg)\n")?;
     for section in sections {
         writeln!(text, "## {}\n\n| | {} | Webloom is | |\n|---|---:|---:|---|", section.title, section.unit)?;
@@ -118,6 +133,17 @@ fn report(sections: &[Section], date: &str, commit: &str, name: &str) -> anyhow:
         }
     }
     Ok(text)
+}
+
+/// Who took part, in which version: those that are asked for by version here and in `bench.rs`, and Debian's.
+fn versions() -> String {
+    let mut peers: Vec<String> = PINNED.iter().map(|(name, version)| format!("{name} {version}")).collect();
+    for tool in ["wget2", "httrack"] {
+        if let Ok(version) = output("dpkg-query", &["-W", "-f", "${Version}", tool]) {
+            peers.push(format!("{tool} {version}"));
+        }
+    }
+    format!("Peers: {}.", peers.join(", "))
 }
 
 /// A bar per peer: how many times as fast we are, on a logarithmic scale around 1.
@@ -210,7 +236,11 @@ fn crawl() -> anyhow::Result<Section> {
     let _ = fs::remove_dir_all(&scratch);
     fs::create_dir_all(&scratch)?;
     section.add("Scrapy", "fetched and followed links; no RDF, nothing kept", scrapy(pages));
-    section.add("spider", "fetched and followed links; no RDF, nothing kept", spider(pages));
+    section.add(
+        "spider",
+        "fetched and followed links, a tenth of the pages missed; no RDF, nothing kept",
+        spider(pages),
+    );
     section.add(
         "wget2",
         "fetched, followed links, wrote files; no RDF, no index",
@@ -261,8 +291,8 @@ fn scrapy(pages: f64) -> anyhow::Result<f64> {
             .arg(script)
             .args([&web.address, "http://site0.example/"]),
     )?;
-    enough(&said, pages)?;
-    cpu_rate(&said, pages)
+    let seen = enough(&said, pages)?;
+    cpu_rate(&said, seen)
 }
 
 /// The crate, in a program of its own.
@@ -278,27 +308,34 @@ fn spider(pages: f64) -> anyhow::Result<f64> {
             .arg(&target),
     )?;
     let python = python_with("scrapy", &["scrapy==2.19.0"])?;
-    let web = Web::serve()?;
-    let said = run_quietly(
-        Command::new(python)
-            .arg(root().join("bench/peers/measure.py"))
-            .args(["timeout", "300"])
-            .arg(target.join("release/webloom-peer-spider"))
-            .args([&web.address, "http://site0.example/"]),
-    )?;
-    enough(&said, pages)?;
-    cpu_rate(&said, pages)
+    let mut last = Err(anyhow::anyhow!("it was never run"));
+    // Now and then it gives up after the first page.
+    for _ in 0..3 {
+        let web = Web::serve()?;
+        let said = run_quietly(
+            Command::new(&python)
+                .arg(root().join("bench/peers/measure.py"))
+                .args(["timeout", "300"])
+                .arg(target.join("release/webloom-peer-spider"))
+                .args([&web.address, "http://site0.example/"]),
+        )?;
+        last = enough(&said, pages).and_then(|seen| cpu_rate(&said, seen));
+        if last.is_ok() {
+            break;
+        }
+    }
+    last
 }
 
-/// A crawler that says how many pages it saw must have seen nearly all.
-fn enough(said: &[u8], pages: f64) -> anyhow::Result<()> {
+/// A crawler that says how many pages it saw must have seen most: answers how many.
+fn enough(said: &[u8], pages: f64) -> anyhow::Result<f64> {
     let text = String::from_utf8_lossy(said);
     let told: Value = serde_json::from_str(text.lines().next().unwrap_or_default())?;
     let seen = told["pages"].as_f64().context("it does not say how many pages it saw")?;
-    if seen < pages * 0.9 {
+    if seen < pages * 0.8 {
         bail!("it saw {seen} of {pages} pages");
     }
-    Ok(())
+    Ok(seen)
 }
 
 /// A mirroring tool of Debian's, led to the web as its proxy. A run that does not end is ended.

@@ -58,7 +58,20 @@ pub(crate) fn head_as_text<'a>(
         encoding.decode_with_bom_removal(head).0
     } else {
         // Every other encoding has its markup in ASCII, whatever stands between.
-        String::from_utf8_lossy(head)
+        lossy(head)
+    }
+}
+
+/// UTF-8 as text, what is malformed replaced. Most pages are well-formed, and checking is many times faster than looking
+/// for what to replace; the cut may have gone through a character.
+fn lossy(bytes: &[u8]) -> Cow<'_, str> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(error) if error.error_len().is_none() => {
+            // Only the last character lacks something, and has no markup in it.
+            Cow::Borrowed(std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default())
+        }
+        Err(_) => String::from_utf8_lossy(bytes),
     }
 }
 
@@ -285,5 +298,24 @@ fn charset_in_content(content: &[u8]) -> Option<&'static Encoding> {
                 from_ascii_document(&value[..end])
             }
         };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_had_of_any_bytes() {
+        for (bytes, text) in [
+            (&b"plain"[..], "plain"),
+            ("caf\u{e9}".as_bytes(), "caf\u{e9}"),
+            (b"cut \xe2\x82", "cut "),
+            (b"latin caf\xe9 <p>", "latin caf\u{fffd} <p>"),
+            (b"\xff", "\u{fffd}"),
+            (b"", ""),
+        ] {
+            assert_eq!(lossy(bytes), text, "{bytes:?}");
+        }
     }
 }
