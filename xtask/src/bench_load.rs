@@ -81,10 +81,10 @@ fn load(
         .args(&names)
         .arg("--data")
         .arg(data)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
         .spawn()?;
-    let said = BufReader::new(process.stdout.take().context("webloom load says nothing")?);
+    let said = BufReader::new(process.stderr.take().context("webloom load says nothing")?);
     let mut points: Vec<Point> = Vec::new();
     for line in said.lines() {
         let line = line?;
