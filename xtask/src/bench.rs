@@ -1,6 +1,6 @@
 //! The measurements that are kept: run here, written to `bench/results` with date and commit.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, bail};
@@ -173,6 +173,8 @@ fn measure_warc() -> anyhow::Result<serde_json::Value> {
     eprintln!("{}", serde_json::to_string_pretty(&times)?);
     result["peers"] = peers;
     result["times"] = times.into();
+    // Where it was on this machine is nobody's business.
+    result["file"] = Path::new(&file).file_name().map(|name| name.to_string_lossy()).into();
     Ok(result)
 }
 
