@@ -11,6 +11,7 @@ mod queue;
 mod record;
 mod schedule;
 mod seen;
+mod threads;
 mod url_state;
 
 pub use config::{DomainBudget, FrontierConfig, Recrawl};

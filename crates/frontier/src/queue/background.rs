@@ -7,13 +7,13 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::thread::JoinHandle;
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use super::merge::{Merge, Source};
 use super::run::{Run, RunWriter};
 use super::{Sync, Table};
+use crate::threads::Threads;
 
 /// Runs of a size that become one.
 const FANOUT: usize = 8;
@@ -103,30 +103,16 @@ impl Shared {
     }
 }
 
-/// The threads.
-pub(super) struct Background {
-    threads: Vec<JoinHandle<()>>,
+/// Starts the threads.
+pub(super) fn start(shared: &Arc<Shared>) -> io::Result<Threads> {
+    Threads::start("queues", shared, &[("webloom-q-flush", flush), ("webloom-q-merge", merge)])
 }
 
-impl Background {
-    pub fn start(shared: &Arc<Shared>) -> io::Result<Self> {
-        let start = |name: &str, work: fn(&Shared)| {
-            let shared = shared.clone();
-            std::thread::Builder::new().name(name.into()).spawn(move || work(&shared))
-        };
-        Ok(Self { threads: vec![start("webloom-q-flush", flush)?, start("webloom-q-merge", merge)?] })
-    }
-
-    /// Ends the threads; work that was begun is dropped, for nothing depends on it.
-    pub fn stop(&mut self, shared: &Shared) {
-        shared.state.lock().stop = true;
-        shared.changed.notify_all();
-        for thread in self.threads.drain(..) {
-            if thread.join().is_err() {
-                tracing::error!("a thread of the queues panicked");
-            }
-        }
-    }
+/// Ends the threads; work that was begun is dropped, for nothing depends on it.
+pub(super) fn stop(threads: &mut Threads, shared: &Shared) {
+    shared.state.lock().stop = true;
+    shared.changed.notify_all();
+    threads.join();
 }
 
 /// Writes full tables out, oldest first.

@@ -19,12 +19,13 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use background::{Background, Shared};
+use background::Shared;
 pub(crate) use entry::{Entry, in_order};
 use merge::{Merge, Source, merge_two};
 use run::Run;
 
 use crate::schedule::Place;
+use crate::threads::Threads;
 
 /// Gathered changes: sorted rows, oldest first, each at least twice as long as the next.
 #[derive(Debug, Default)]
@@ -60,7 +61,7 @@ pub(crate) type Sync = Box<dyn Fn() -> io::Result<()> + Send + std::marker::Sync
 pub(crate) struct QueueStore {
     shared: Arc<Shared>,
     table_entries: usize,
-    background: Background,
+    threads: Threads,
 }
 
 impl QueueStore {
@@ -70,8 +71,8 @@ impl QueueStore {
         std::fs::create_dir_all(directory)?;
         let runs = open_runs(directory)?;
         let shared = Arc::new(Shared::new(directory, runs, sync));
-        let background = Background::start(&shared)?;
-        Ok(Self { shared, table_entries: table_entries.max(1), background })
+        let threads = background::start(&shared)?;
+        Ok(Self { shared, table_entries: table_entries.max(1), threads })
     }
 
     /// Changes with a lower number are in runs.
@@ -125,7 +126,7 @@ impl QueueStore {
 
 impl Drop for QueueStore {
     fn drop(&mut self) {
-        self.background.stop(&self.shared);
+        background::stop(&mut self.threads, &self.shared);
     }
 }
 

@@ -9,7 +9,6 @@ use std::collections::HashSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::thread::JoinHandle;
 
 use parking_lot::{Condvar, Mutex};
 
@@ -17,6 +16,7 @@ use super::Table;
 use super::filter::Filter;
 use super::key::UrlKey;
 use super::run::{Run, RunRecords, RunWriter};
+use crate::threads::Threads;
 
 /// How many times a run is as large as all newer ones, at least, when all merges are done.
 const RATIO: u64 = 4;
@@ -132,36 +132,22 @@ fn mergeable(counts: &[u64]) -> Option<usize> {
     from
 }
 
-/// The threads.
-pub(super) struct Background {
-    threads: Vec<JoinHandle<()>>,
+/// Starts the threads.
+pub(super) fn start(shared: &Arc<Shared>) -> io::Result<Threads> {
+    // While one merges much, the other merges what is newer.
+    let works = [
+        ("webloom-seen-flush", flush as fn(&Shared)),
+        ("webloom-seen-merge", merge),
+        ("webloom-seen-merge", merge),
+    ];
+    Threads::start("URL store", shared, &works)
 }
 
-impl Background {
-    pub fn start(shared: &Arc<Shared>) -> io::Result<Self> {
-        let start = |name: &str, work: fn(&Shared)| {
-            let shared = shared.clone();
-            std::thread::Builder::new().name(name.into()).spawn(move || work(&shared))
-        };
-        Ok(Self {
-            threads: vec![
-                start("webloom-seen-flush", flush)?,
-                start("webloom-seen-merge", merge)?,
-                start("webloom-seen-merge", merge)?,
-            ],
-        })
-    }
-
-    /// Ends the threads; work that was begun is dropped, for the log holds all of it.
-    pub fn stop(&mut self, shared: &Shared) {
-        shared.state.lock().stop = true;
-        shared.changed.notify_all();
-        for thread in self.threads.drain(..) {
-            if thread.join().is_err() {
-                tracing::error!("a thread of the URL store panicked");
-            }
-        }
-    }
+/// Ends the threads; work that was begun is dropped, for the log holds all of it.
+pub(super) fn stop(threads: &mut Threads, shared: &Shared) {
+    shared.state.lock().stop = true;
+    shared.changed.notify_all();
+    threads.join();
 }
 
 /// Writes full tables out, oldest first.

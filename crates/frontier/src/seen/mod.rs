@@ -21,7 +21,8 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use background::{Background, Shared};
+use crate::threads::Threads;
+use background::Shared;
 use filter::Filter;
 pub(crate) use key::{BuildAlready, Secret, Spot, UrlKey};
 use run::{BLOCK_BYTES, Run};
@@ -66,7 +67,7 @@ pub(crate) struct SeenStore {
     filter_news: Option<Vec<UrlKey>>,
     keys: u64,
     recent: Vec<(UrlKey, u64)>,
-    background: Background,
+    threads: Threads,
 }
 
 impl SeenStore {
@@ -77,7 +78,7 @@ impl SeenStore {
         let covered = runs.last().map_or(0, |run| run.to);
         let keys: u64 = runs.iter().map(|run| run.count).sum();
         let shared = Arc::new(Shared::new(directory, runs));
-        let background = Background::start(&shared)?;
+        let threads = background::start(&shared)?;
         let mut store = Self {
             limits,
             table: Table::new(covered),
@@ -86,7 +87,7 @@ impl SeenStore {
             filter_news: None,
             keys,
             recent: vec![(UrlKey { high: 0, low: 0 }, NOWHERE); RECENT],
-            background,
+            threads,
         };
         if keys > 0 {
             store.filter = None;
@@ -228,7 +229,7 @@ impl SeenStore {
 
 impl Drop for SeenStore {
     fn drop(&mut self) {
-        self.background.stop(&self.shared);
+        background::stop(&mut self.threads, &self.shared);
     }
 }
 
