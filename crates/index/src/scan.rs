@@ -14,7 +14,6 @@ use crate::error::IndexError;
 use crate::order::{GRAPH, OBJECT, Order, PREDICATE, SUBJECT};
 use crate::overlay::Overlay;
 use crate::segment::Segment;
-use crate::segment::format::NO_LOCAL;
 use crate::segment::pack::Row;
 use crate::segment::read::Position;
 use crate::term::TermId;
@@ -59,7 +58,6 @@ pub(crate) struct Scan {
     /// Place of each part of the quad in the key.
     places: [usize; 4],
     deadline: Option<Deadline>,
-    steps: u32,
     failed: bool,
 }
 
@@ -130,16 +128,21 @@ impl Scan {
         // Inside each graph rows are sorted by the other columns, so with the graph moved to the end the
         // sources can be merged, and copies of a triple meet.
         for source in &mut sources {
-            source.rotated = true;
+            source.rotate();
         }
         let [graph, first, second, third] = order.columns();
         Ok(Self::over(sources, [first, second, third, graph], 3))
     }
 
-    fn over(sources: Vec<Source>, key_columns: [usize; 4], distinct_columns: usize) -> Self {
+    fn over(mut sources: Vec<Source>, key_columns: [usize; 4], distinct_columns: usize) -> Self {
         let mut places = [0; 4];
         for (place, part) in key_columns.into_iter().enumerate() {
             places[part] = place;
+        }
+        if let Some(rows) = alone(&mut sources) {
+            // Its keys are compared with no others, so they can be in the order of a quad.
+            rows.gives = places.map(|place| rows.gives[place]);
+            rows.distinct_columns = distinct_columns;
         }
         Self {
             sources,
@@ -149,7 +152,6 @@ impl Scan {
             distinct_columns,
             places,
             deadline: None,
-            steps: 0,
             failed: false,
         }
     }
@@ -161,20 +163,8 @@ impl Scan {
     }
 
     fn advance(&mut self, source: usize) -> Result<Option<Key>, IndexError> {
-        loop {
-            // What is done with rows looks at the clock by itself; this is for rows that are skipped.
-            self.steps = self.steps.wrapping_add(1);
-            if self.steps.is_multiple_of(STEPS_BETWEEN_CHECKS)
-                && let Some(deadline) = &self.deadline
-            {
-                deadline.check()?;
-            }
-            match self.sources[source].step()? {
-                Step::Row(key) => return Ok(Some(key)),
-                Step::Skipped => {}
-                Step::End => return Ok(None),
-            }
-        }
+        let deadline = self.deadline;
+        self.sources[source].next_key(|| deadline.as_ref().map_or(Ok(()), Deadline::check))
     }
 
     fn next_key(&mut self) -> Result<Option<Key>, IndexError> {
@@ -206,26 +196,14 @@ impl Scan {
         Ok(Some(key))
     }
 
-    /// The rows of the one segment there is to read, when nothing has to be merged into them.
-    #[inline]
-    fn alone(&mut self) -> Option<&mut SegmentRows> {
-        match self.sources.as_mut_slice() {
-            [Source { rows: Rows::Segment(rows), rotated: false, .. }] if rows.overlay.is_none() => {
-                Some(rows)
-            }
-            _ => None,
-        }
-    }
-
     /// How many quads there are. In one segment they are counted by their numbers, and no id is read.
     pub(crate) fn count_rows(
         mut self,
         check: &dyn Fn() -> Result<(), IndexError>,
     ) -> Result<u64, IndexError> {
         let mut count = 0;
-        let columns = self.distinct_columns;
-        if let Some(rows) = self.alone() {
-            while rows.next_local(columns, check)?.is_some() {
+        if let Some(rows) = alone(&mut self.sources) {
+            while rows.next_local(check)?.is_some() {
                 count += 1;
             }
             return Ok(count);
@@ -248,10 +226,10 @@ impl Scan {
         check: &dyn Fn() -> Result<(), IndexError>,
     ) -> Result<Vec<(TermId, u64)>, IndexError> {
         let mut counts: Vec<(TermId, u64)> = Vec::new();
-        let (columns, column) = (self.distinct_columns, self.places[part]);
-        if let Some(rows) = self.alone() {
+        if let Some(rows) = alone(&mut self.sources) {
+            let column = rows.gives[part];
             let mut last = None;
-            while let Some(row) = rows.next_local(columns, check)? {
+            while let Some(row) = rows.next_local(check)? {
                 if last == Some(row[column])
                     && let Some((_, count)) = counts.last_mut()
                 {
@@ -259,9 +237,7 @@ impl Scan {
                     continue;
                 }
                 last = Some(row[column]);
-                let id = rows.segment.term_id(row[column]);
-                let id = id.ok_or_else(|| rows.segment.damaged("a row names a term that does not exist"))?;
-                counts.push((id, 1));
+                counts.push((rows.segment.existing_term_id(row[column])?, 1));
             }
             return Ok(counts);
         }
@@ -281,10 +257,10 @@ impl Scan {
     }
 
     fn next_distinct(&mut self) -> Result<Option<QuadIds>, IndexError> {
-        let (columns, places, deadline) = (self.distinct_columns, self.places, self.deadline);
-        if let Some(rows) = self.alone() {
-            let check = || deadline.as_ref().map_or(Ok(()), Deadline::check);
-            return rows.next_quad(columns, &places, check);
+        let deadline = self.deadline;
+        if let Some(rows) = alone(&mut self.sources) {
+            let key = rows.next_key(|| deadline.as_ref().map_or(Ok(()), Deadline::check))?;
+            return Ok(key.map(quad));
         }
         while let Some(key) = self.next_key()? {
             let columns = self.distinct_columns;
@@ -292,21 +268,34 @@ impl Scan {
                 continue;
             }
             self.last = Some(key);
-            return Ok(Some(QuadIds {
-                subject: key[self.places[SUBJECT]],
-                predicate: key[self.places[PREDICATE]],
-                object: key[self.places[OBJECT]],
-                graph: key[self.places[GRAPH]],
-            }));
+            return Ok(Some(quad(self.places.map(|place| key[place]))));
         }
         Ok(None)
     }
 }
 
+/// The rows of the one segment there is to read, when nothing has to be merged into them.
+#[inline]
+fn alone(sources: &mut [Source]) -> Option<&mut SegmentRows> {
+    match sources {
+        [Source { rows: Rows::Segment(rows), .. }] if rows.overlay.is_none() => Some(rows),
+        _ => None,
+    }
+}
+
+#[inline]
+fn quad([subject, predicate, object, graph]: [TermId; 4]) -> QuadIds {
+    QuadIds { subject, predicate, object, graph }
+}
+
 impl Iterator for Scan {
     type Item = Result<QuadIds, IndexError>;
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
+        if let Some(key) = alone(&mut self.sources).and_then(SegmentRows::ready_key) {
+            return Some(Ok(quad(key)));
+        }
         if self.failed {
             return None;
         }
@@ -319,9 +308,6 @@ impl Iterator for Scan {
 /// The matching rows of one segment, or of the changes on top of all.
 struct Source {
     rows: Rows,
-    order: Order,
-    /// Put the first column of the key last.
-    rotated: bool,
 }
 
 enum Rows {
@@ -341,23 +327,27 @@ struct SegmentRows {
     hidden: Range<u32>,
     /// The one among the hidden graphs that is seen nevertheless.
     shown: Option<u32>,
-    last: Option<(Row, Key)>,
-    /// The last row that [`SegmentRows::next_local`] gave.
-    last_local: Option<Row>,
+    /// How many of the first columns must differ from those of the last row for a row to be new.
+    distinct_columns: usize,
+    last: Option<Row>,
+    /// Rows of the unpacked block before this one are known to begin with the prefix.
+    matching_until: usize,
+    /// The columns of a key, in the order they are given in.
+    gives: [usize; 4],
+    /// Keys that were read ahead, and how many of them were given.
+    ready: Vec<Key>,
+    given: usize,
     /// Rows since somebody looked at the clock.
     rows_since_check: u32,
 }
 
 struct AddedRows {
     overlay: Arc<Overlay>,
+    order: Order,
     range: Range<usize>,
     filter: GraphFilter,
-}
-
-enum Step {
-    Row(Key),
-    Skipped,
-    End,
+    /// Put the first column of the key last.
+    rotated: bool,
 }
 
 impl Source {
@@ -405,11 +395,15 @@ impl Source {
             order,
             hidden,
             shown: *shown,
+            distinct_columns: 4,
             last: None,
-            last_local: None,
+            matching_until: 0,
+            gives: [0, 1, 2, 3],
+            ready: Vec::new(),
+            given: 0,
             rows_since_check: 0,
         };
-        Ok(Some(Self { rows: Rows::Segment(Box::new(rows)), order, rotated: false }))
+        Ok(Some(Self { rows: Rows::Segment(Box::new(rows)) }))
     }
 
     /// Nothing when no added quad matches.
@@ -418,139 +412,154 @@ impl Source {
         let keys = overlay.added(order);
         let start = keys.partition_point(|key| key[..prefix.len()] < *prefix);
         let end = start + keys[start..].partition_point(|key| key[..prefix.len()] == *prefix);
-        let rows = AddedRows { overlay: Arc::clone(overlay), range: start..end, filter };
-        (start < end).then_some(Self { rows: Rows::Added(rows), order, rotated: false })
+        let rows =
+            AddedRows { overlay: Arc::clone(overlay), order, range: start..end, filter, rotated: false };
+        (start < end).then_some(Self { rows: Rows::Added(rows) })
+    }
+
+    /// Puts the first column of the key last.
+    fn rotate(&mut self) {
+        match &mut self.rows {
+            Rows::Segment(rows) => rows.gives.rotate_left(1),
+            Rows::Added(rows) => rows.rotated = true,
+        }
     }
 
     #[inline]
-    fn step(&mut self) -> Result<Step, IndexError> {
-        let step = match &mut self.rows {
-            Rows::Segment(rows) => rows.step(self.order)?,
-            Rows::Added(rows) => rows.step(self.order),
-        };
-        Ok(match step {
-            Step::Row(mut key) if self.rotated => {
-                key.rotate_left(1);
-                Step::Row(key)
-            }
-            step => step,
-        })
+    fn next_key(&mut self, check: impl Fn() -> Result<(), IndexError>) -> Result<Option<Key>, IndexError> {
+        match &mut self.rows {
+            Rows::Segment(rows) => rows.next_key(check),
+            Rows::Added(rows) => Ok(rows.next_key()),
+        }
     }
 }
 
 impl AddedRows {
-    fn step(&mut self, order: Order) -> Step {
-        let Some(key) = self.range.next().and_then(|at| self.overlay.added(order).get(at)) else {
-            return Step::End;
-        };
-        let graph = key[order.graph_column()];
-        let hidden = match self.filter {
-            GraphFilter::All => false,
-            GraphFilter::Named => graph == TermId::DEFAULT_GRAPH,
-            GraphFilter::UnionWithoutMetadata => graph.is_metadata(),
-        };
-        if hidden { Step::Skipped } else { Step::Row(*key) }
+    fn next_key(&mut self) -> Option<Key> {
+        let (filter, keys, graph_column) =
+            (self.filter, self.overlay.added(self.order), self.order.graph_column());
+        let mut key = *self.range.by_ref().filter_map(|at| keys.get(at)).find(|key| match filter {
+            GraphFilter::All => true,
+            GraphFilter::Named => key[graph_column] != TermId::DEFAULT_GRAPH,
+            GraphFilter::UnionWithoutMetadata => !key[graph_column].is_metadata(),
+        })?;
+        if self.rotated {
+            key.rotate_left(1);
+        }
+        Some(key)
     }
 }
 
 impl SegmentRows {
-    /// The next row that is seen and whose first columns differ from those of the one before.
+    /// The next row that is seen and new.
     #[inline]
-    fn next_local(
-        &mut self,
-        distinct_columns: usize,
-        check: impl Fn() -> Result<(), IndexError>,
-    ) -> Result<Option<Row>, IndexError> {
-        let graph_column = self.order.graph_column();
+    fn next_local(&mut self, check: impl Fn() -> Result<(), IndexError>) -> Result<Option<Row>, IndexError> {
         loop {
             self.rows_since_check += 1;
             if self.rows_since_check >= STEPS_BETWEEN_CHECKS {
                 self.rows_since_check = 0;
                 check()?;
             }
-            let Some(row) = self.segment.next_row(self.order, &mut self.position)? else {
-                return Ok(None);
+            let row = match self.position.next_unpacked(self.matching_until) {
+                Some(row) => row,
+                None => match self.next_of_another_block()? {
+                    Some(row) => row,
+                    None => return Ok(None),
+                },
             };
-            if row[..self.prefix_length] != self.prefix[..self.prefix_length] {
-                return Ok(None);
+            if self.is_wanted(row) {
+                return Ok(Some(row));
             }
-            let graph = row[graph_column];
-            let is_hidden = self.hidden.contains(&graph) && self.shown != Some(graph);
-            if is_hidden || self.dead.as_ref().is_some_and(|dead| dead.contains(graph)) {
-                continue;
-            }
-            if self.last_local.is_some_and(|last| last[..distinct_columns] == row[..distinct_columns]) {
-                continue;
-            }
-            self.last_local = Some(row);
-            return Ok(Some(row));
         }
     }
 
-    /// The same as ids.
-    #[inline]
-    fn next_quad(
-        &mut self,
-        distinct_columns: usize,
-        places: &[usize; 4],
-        check: impl Fn() -> Result<(), IndexError>,
-    ) -> Result<Option<QuadIds>, IndexError> {
-        let Some(row) = self.next_local(distinct_columns, check)? else {
+    /// The next row when it is not one of those known to match.
+    fn next_of_another_block(&mut self) -> Result<Option<Row>, IndexError> {
+        self.matching_until = 0;
+        let prefix = &self.prefix[..self.prefix_length];
+        let Some(row) = self.segment.next_row(self.order, &mut self.position)? else {
             return Ok(None);
         };
-        let (last_row, key) = self.last.get_or_insert(([NO_LOCAL; 4], [TermId::DEFAULT_GRAPH; 4]));
-        for column in 0..4 {
-            // Neighbouring rows share most of their numbers, so most ids need not be read again.
-            if last_row[column] != row[column] {
-                key[column] = self
-                    .segment
-                    .term_id(row[column])
-                    .ok_or_else(|| self.segment.damaged("a row names a term that does not exist"))?;
-            }
+        if row[..self.prefix_length] != *prefix {
+            return Ok(None);
         }
-        *last_row = row;
-        Ok(Some(QuadIds {
-            subject: key[places[SUBJECT]],
-            predicate: key[places[PREDICATE]],
-            object: key[places[OBJECT]],
-            graph: key[places[GRAPH]],
-        }))
+        self.matching_until = self.position.rows_with_prefix_until(prefix);
+        Ok(Some(row))
     }
 
+    /// True for a row of a graph that is seen, if it is new.
     #[inline]
-    fn step(&mut self, order: Order) -> Result<Step, IndexError> {
-        let Some(row) = self.segment.next_row(order, &mut self.position)? else {
-            return Ok(Step::End);
-        };
-        if row[..self.prefix_length] != self.prefix[..self.prefix_length] {
-            return Ok(Step::End);
+    fn is_wanted(&mut self, row: Row) -> bool {
+        if self.dead.is_some() || !self.hidden.is_empty() {
+            let graph = row[self.order.graph_column()];
+            let is_hidden = self.hidden.contains(&graph) && self.shown != Some(graph);
+            if is_hidden || self.dead.as_ref().is_some_and(|dead| dead.contains(graph)) {
+                return false;
+            }
         }
-        let graph = row[order.graph_column()];
-        let is_hidden = self.hidden.contains(&graph) && self.shown != Some(graph);
-        if is_hidden || self.dead.as_ref().is_some_and(|dead| dead.contains(graph)) {
-            return Ok(Step::Skipped);
+        // No row is in a segment twice, so only copies of a part of it have to be left out.
+        if self.distinct_columns == 4 {
+            return true;
         }
-        let mut key = [TermId::DEFAULT_GRAPH; 4];
-        for column in 0..4 {
-            // Neighbouring rows share most of their numbers, so most ids need not be read again.
-            key[column] = match &self.last {
-                Some((last_row, last_key)) if last_row[column] == row[column] => last_key[column],
-                _ => self
-                    .segment
-                    .term_id(row[column])
-                    .ok_or_else(|| self.segment.damaged("a row names a term that does not exist"))?,
+        let columns = self.distinct_columns;
+        let is_new = self.last.is_none_or(|last| last[..columns] != row[..columns]);
+        if is_new {
+            self.last = Some(row);
+        }
+        is_new
+    }
+
+    /// A key that was read ahead, if there is one.
+    #[inline]
+    fn ready_key(&mut self) -> Option<Key> {
+        let key = *self.ready.get(self.given)?;
+        self.given += 1;
+        Some(key)
+    }
+
+    /// The next row that is seen and new, and that the changes on top do not take away, as ids.
+    fn next_key(&mut self, check: impl Fn() -> Result<(), IndexError>) -> Result<Option<Key>, IndexError> {
+        loop {
+            let key = match self.ready_key() {
+                Some(key) => key,
+                None => {
+                    self.read_ahead(&check)?;
+                    match self.ready_key() {
+                        Some(key) => key,
+                        None => return Ok(None),
+                    }
+                }
             };
-        }
-        self.last = Some((row, key));
-        if let Some(overlay) = &self.overlay {
+            let Some(overlay) = &self.overlay else {
+                return Ok(Some(key));
+            };
             let mut quad = key;
-            for (column, part) in order.columns().into_iter().enumerate() {
-                quad[part] = key[column];
+            for (place, column) in self.gives.into_iter().enumerate() {
+                quad[self.order.columns()[column]] = key[place];
             }
-            if overlay.hides(&quad) {
-                return Ok(Step::Skipped);
+            if !overlay.hides(&quad) {
+                return Ok(Some(key));
             }
         }
-        Ok(Step::Row(key))
+    }
+
+    /// Reads the next keys: of one row, or of the rest of a block that is unpacked. Their ids are read all together, so that the
+    /// memory does not have to answer for one before it is asked for the next. At the end there are none.
+    fn read_ahead(&mut self, check: impl Fn() -> Result<(), IndexError>) -> Result<(), IndexError> {
+        self.ready.clear();
+        self.given = 0;
+        let Some(first) = self.next_local(check)? else {
+            return Ok(());
+        };
+        let segment = Arc::clone(&self.segment);
+        let mut ids = segment.ids();
+        self.ready.push(ids.key(first, self.gives));
+        while let Some(row) = self.position.next_unpacked(self.matching_until) {
+            if self.is_wanted(row) {
+                self.ready.push(ids.key(row, self.gives));
+            }
+        }
+        self.rows_since_check += self.ready.len() as u32;
+        ids.check()
     }
 }

@@ -195,6 +195,11 @@ impl Segment {
         Some(TermId::from_bits(u128::from_le_bytes(bytes.try_into().ok()?)))
     }
 
+    /// The id of a local number that a row names.
+    pub(crate) fn existing_term_id(&self, local: u32) -> Result<TermId, IndexError> {
+        self.term_id(local).ok_or_else(|| self.damaged("a row names a term that does not exist"))
+    }
+
     fn term_id_or_max(&self, local: u32) -> TermId {
         self.term_id(local).unwrap_or(TermId::from_bits(u128::MAX))
     }
@@ -290,7 +295,7 @@ impl Segment {
 
     /// The term of a local number.
     pub(crate) fn term(&self, local: u32, buffer: &mut Vec<u8>) -> Result<Term, IndexError> {
-        let id = self.term_id(local).ok_or_else(|| self.damaged("a row names a term that does not exist"))?;
+        let id = self.existing_term_id(local)?;
         if let Some(literal) = term::inline_literal(id) {
             return Ok(literal.into());
         }
@@ -543,14 +548,16 @@ impl Segment {
     /// The row at the position as local numbers; the position moves on. Nothing at the end.
     #[inline]
     pub(crate) fn next_row(&self, order: Order, position: &mut Position) -> Result<Option<Row>, IndexError> {
-        if let Some(unpacked) = &position.unpacked
-            && position.row < unpacked.rows
-        {
-            let row = [0, 1, 2, 3].map(|column: usize| unpacked.columns[column][position.row % BLOCK_ROWS]);
-            position.row += 1;
-            return Ok(Some(row));
+        match position.next_unpacked(BLOCK_ROWS) {
+            Some(row) => Ok(Some(row)),
+            None => self.next_row_slowly(order, position),
         }
-        self.next_row_slowly(order, position)
+    }
+
+    /// The ids of many rows: see [`Ids`].
+    #[inline]
+    pub(crate) fn ids(&self) -> Ids<'_> {
+        Ids { segment: self, table: self.section(Section::TermIds).as_chunks().0, all_exist: true }
     }
 
     /// At the end of an unpacked block, and for the first rows behind a seek: whoever looks a thing up seldom wants more.
@@ -623,6 +630,41 @@ impl Position {
         Self { block_index, row, block, single_rows: 0, unpacked: None }
     }
 
+    /// The row at the position, if it is unpacked already and before `until`; the position moves on.
+    #[inline]
+    pub(crate) fn next_unpacked(&mut self, until: usize) -> Option<Row> {
+        let unpacked = self.unpacked.as_ref()?;
+        if self.row >= unpacked.rows.min(until) {
+            return None;
+        }
+        let row = [0, 1, 2, 3].map(|column: usize| unpacked.columns[column][self.row % BLOCK_ROWS]);
+        self.row += 1;
+        Some(row)
+    }
+
+    /// Where the rows of the unpacked block end that begin with the prefix, as the one that was given last does.
+    pub(crate) fn rows_with_prefix_until(&self, prefix: &[u32]) -> usize {
+        let Some(unpacked) = &self.unpacked else {
+            return 0;
+        };
+        let begins = |row: usize| {
+            prefix.iter().zip(&unpacked.columns).all(|(wanted, values)| values[row % BLOCK_ROWS] == *wanted)
+        };
+        let (mut low, mut high) = (self.row, unpacked.rows);
+        if high > low && begins(high - 1) {
+            return high;
+        }
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if begins(middle) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low
+    }
+
     /// How many rows are before it.
     fn row_number(&self) -> u64 {
         (self.block_index * BLOCK_ROWS + self.row) as u64
@@ -639,6 +681,34 @@ pub(crate) struct Unpacked {
 impl Default for Unpacked {
     fn default() -> Self {
         Self { rows: 0, columns: [[0; BLOCK_ROWS]; 4] }
+    }
+}
+
+/// The ids of the terms of a segment. Whether the terms asked for exist is looked at in the end.
+pub(crate) struct Ids<'a> {
+    segment: &'a Segment,
+    table: &'a [[u8; 16]],
+    all_exist: bool,
+}
+
+impl Ids<'_> {
+    /// The ids of some columns of a row.
+    #[inline]
+    pub(crate) fn key(&mut self, row: Row, columns: [usize; 4]) -> [TermId; 4] {
+        columns.map(|column| {
+            let bytes = self.table.get(row[column % 4] as usize);
+            self.all_exist &= bytes.is_some();
+            TermId::from_bits(bytes.map_or(0, |bytes| u128::from_le_bytes(*bytes)))
+        })
+    }
+
+    /// An error if a row named a term that does not exist.
+    pub(crate) fn check(&self) -> Result<(), IndexError> {
+        if self.all_exist {
+            Ok(())
+        } else {
+            Err(self.segment.damaged("a row names a term that does not exist"))
+        }
     }
 }
 
