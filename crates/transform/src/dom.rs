@@ -136,6 +136,9 @@ pub struct Dom {
     nodes_max: usize,
 }
 
+/// Bytes of markup and text for each node, on pages with many of them.
+const TEXT_BYTES_PER_NODE: usize = 32;
+
 /// A step of a walk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Edge {
@@ -149,8 +152,10 @@ impl Dom {
     /// The document's node.
     pub const ROOT: NodeId = NodeId(0);
 
-    pub(crate) fn new(nodes_max: usize) -> Self {
-        let mut dom = Self { nodes: Vec::new(), nodes_max };
+    /// A document of nothing but its root, with room for what a text of so many bytes usually has.
+    pub(crate) fn new(nodes_max: usize, text_bytes: usize) -> Self {
+        let nodes = (text_bytes / TEXT_BYTES_PER_NODE).min(nodes_max);
+        let mut dom = Self { nodes: Vec::with_capacity(nodes), nodes_max };
         dom.create(NodeData::Root, 1);
         dom
     }

@@ -90,7 +90,7 @@ impl<'a, 'l> Parser<'a, 'l> {
             limits,
             deadline,
             document: XmlDocument {
-                dom: Dom::new(limits.html_nodes_max),
+                dom: Dom::new(limits.html_nodes_max, text.len()),
                 instructions: Vec::new(),
                 public_id: None,
                 diagnostics: Vec::new(),

@@ -36,7 +36,7 @@ pub(crate) fn build(text: &str, limits: &Limits, deadline: Instant) -> Built {
     let nodes_max = limits.html_nodes_max.min(text.len().saturating_add(1000));
     let options = TreeBuilderOpts { scripting_enabled: false, ..TreeBuilderOpts::default() };
     let guard = Guard {
-        builder: TreeBuilder::new(DomSink::new(nodes_max), options),
+        builder: TreeBuilder::new(DomSink::new(nodes_max, text.len()), options),
         depth_max: limits.html_depth_max,
         nodes_max,
         attributes_max: limits.html_attributes_max,
@@ -305,9 +305,9 @@ struct DomSink {
 }
 
 impl DomSink {
-    fn new(nodes_max: usize) -> Self {
+    fn new(nodes_max: usize, text_bytes: usize) -> Self {
         Self {
-            dom: RefCell::new(Dom::new(nodes_max)),
+            dom: RefCell::new(Dom::new(nodes_max, text_bytes)),
             public_id: RefCell::default(),
             no_name: Rc::new(QualName::new(None, ns!(), local_name!(""))),
             integration_points: RefCell::default(),
