@@ -1,32 +1,69 @@
 //! From text to words, in one pass.
 //!
 //! In: text. Out: its runs of letters and digits, in lower case, those of reasonable length. Most text is ASCII, and for that a
-//! word is its bytes. The letters of Europe and the Near East are looked up in a small table, and the rest goes by what
-//! Unicode says.
+//! word is its bytes, each looked up once. The letters of Europe and the Near East are looked up in a table too, and lose their accents
+//! on the way, as tantivy's [`AsciiFoldingFilter`] would take them off; the rest goes by what Unicode says.
 
 use std::sync::LazyLock;
 
-use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
+use tantivy::tokenizer::{AsciiFoldingFilter, RawTokenizer, TextAnalyzer, Token, TokenStream, Tokenizer};
 
 /// Longest word that is indexed, in bytes.
 const WORD_BYTES_MAX: usize = 63;
 
 /// Characters of two bytes in UTF-8 begin with no byte beyond this.
 const TWO_BYTES_MAX: u8 = 0xdf;
-/// In [`LOWER`]: Unicode has to be asked.
-const ASK: u16 = u16::MAX;
 
-/// For each character of up to two bytes in UTF-8 the same in lower case; nought for what is neither letter nor digit.
-static LOWER: LazyLock<[u16; 0x800]> = LazyLock::new(|| {
+/// In [`LOWER`]: no letter or digit.
+const NO_LETTER: u8 = 0;
+/// In [`LOWER`]: not ASCII.
+const BEYOND: u8 = 1;
+
+/// For each byte the same in lower case if it is an ASCII letter or digit.
+const LOWER: [u8; 256] = {
+    let mut table = [NO_LETTER; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let ascii = byte as u8;
+        table[byte] = match ascii {
+            b'0'..=b'9' | b'a'..=b'z' => ascii,
+            b'A'..=b'Z' => ascii.to_ascii_lowercase(),
+            0..0x80 => NO_LETTER,
+            0x80.. => BEYOND,
+        };
+        byte += 1;
+    }
+    table
+};
+
+/// What becomes of a character of two bytes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Folded {
+    /// It is neither letter nor digit.
+    NoLetter,
+    /// These, of which the second may be missing.
+    Letters(char, Option<char>),
+    /// Unicode has to be asked.
+    Ask,
+}
+
+/// For each character of up to two bytes in UTF-8 what it is in lower case and without accents.
+static FOLDED: LazyLock<[Folded; 0x800]> = LazyLock::new(|| {
+    let mut folding = TextAnalyzer::builder(RawTokenizer::default()).filter(AsciiFoldingFilter).build();
     std::array::from_fn(|code| {
-        let Some(character) = u32::try_from(code).ok().and_then(char::from_u32) else { return 0 };
+        let Some(character) = u32::try_from(code).ok().and_then(char::from_u32) else {
+            return Folded::NoLetter;
+        };
         if !character.is_alphanumeric() {
-            return 0;
+            return Folded::NoLetter;
         }
-        let mut lower = character.to_lowercase();
-        match (lower.next().and_then(|lower| u16::try_from(u32::from(lower)).ok()), lower.next()) {
-            (Some(lower), None) => lower,
-            _ => ASK,
+        let lower: String = character.to_lowercase().collect();
+        let mut stream = folding.token_stream(&lower);
+        stream.advance();
+        let mut letters = stream.token().text.chars();
+        match (letters.next(), letters.next(), letters.next()) {
+            (Some(first), second, None) => Folded::Letters(first, second),
+            _ => Folded::Ask,
         }
     })
 });
@@ -42,7 +79,7 @@ pub(super) struct WordStream<'a> {
     text: &'a str,
     at: usize,
     token: &'a mut Token,
-    lower: &'static [u16; 0x800],
+    folded: &'static [Folded; 0x800],
 }
 
 impl Tokenizer for Words {
@@ -50,54 +87,49 @@ impl Tokenizer for Words {
 
     fn token_stream<'a>(&'a mut self, text: &'a str) -> WordStream<'a> {
         self.token.reset();
-        WordStream { text, at: 0, token: &mut self.token, lower: &LOWER }
+        WordStream { text, at: 0, token: &mut self.token, folded: &FOLDED }
     }
 }
 
-/// A character that is not ASCII.
-enum Lower {
-    /// Neither letter nor digit, of so many bytes.
-    NoLetter(usize),
-    /// One of two bytes, in lower case.
-    One(char),
-    /// Any other letter or digit, as it is.
-    Ask(char),
-}
-
 impl WordStream<'_> {
-    /// Puts the word that begins at `start` into the token, in lower case. Answers where it ends.
+    /// Puts the word that begins at `start` into the token, as it is indexed. Answers where it ends.
     fn take_word(&mut self, start: usize) -> usize {
         let bytes = self.text.as_bytes();
+        self.token.text.clear();
         let mut at = start;
-        while bytes.get(at).is_some_and(u8::is_ascii_alphanumeric) {
-            at += 1;
-        }
-        let word = &mut self.token.text;
-        word.clear();
-        word.push_str(&self.text[start..at]);
-        word.make_ascii_lowercase();
-        while let Some(&byte) = bytes.get(at) {
-            if byte.is_ascii() {
-                if !byte.is_ascii_alphanumeric() {
+        loop {
+            // A run of ASCII. What does not fit is passed over: such a word is left out.
+            let mut run = [0; WORD_BYTES_MAX + 1];
+            let mut length = 0;
+            let mut next = NO_LETTER;
+            for &byte in &bytes[at..] {
+                next = LOWER[usize::from(byte)];
+                if next <= BEYOND {
                     break;
                 }
-                word.push(char::from(byte.to_ascii_lowercase()));
-                at += 1;
-                continue;
+                run[length.min(WORD_BYTES_MAX)] = next;
+                length += 1;
             }
-            match lower_at(self.text, self.lower, at) {
-                Lower::NoLetter(_) => break,
-                Lower::One(lower) => {
-                    word.push(lower);
-                    at += 2;
+            at += length;
+            let run = std::str::from_utf8(&run[..length.min(run.len())]).unwrap_or_default();
+            self.token.text.push_str(run);
+            if next != BEYOND || at == bytes.len() {
+                return at;
+            }
+            match self.folded_at(at) {
+                (Folded::NoLetter, _) => return at,
+                (Folded::Letters(first, second), bytes) => {
+                    self.token.text.push(first);
+                    self.token.text.extend(second);
+                    at += bytes;
                 }
-                Lower::Ask(character) => {
-                    word.extend(character.to_lowercase());
-                    at += character.len_utf8();
+                (Folded::Ask, bytes) => {
+                    let character = self.text[at..at + bytes].chars().flat_map(char::to_lowercase);
+                    self.token.text.extend(character);
+                    at += bytes;
                 }
             }
         }
-        at
     }
 
     /// The next place where a word begins.
@@ -105,38 +137,33 @@ impl WordStream<'_> {
         let bytes = self.text.as_bytes();
         let mut at = self.at;
         loop {
-            let byte = *bytes.get(at)?;
-            if byte.is_ascii_alphanumeric() {
-                return Some(at);
-            }
-            if byte.is_ascii() {
-                at += 1;
-                continue;
-            }
-            match lower_at(self.text, self.lower, at) {
-                Lower::NoLetter(bytes) => at += bytes,
-                Lower::One(_) | Lower::Ask(_) => return Some(at),
+            match LOWER[usize::from(*bytes.get(at)?)] {
+                NO_LETTER => at += 1,
+                BEYOND => match self.folded_at(at) {
+                    (Folded::NoLetter, bytes) => at += bytes,
+                    _ => return Some(at),
+                },
+                _ => return Some(at),
             }
         }
     }
-}
 
-/// What begins at a byte that is not ASCII.
-fn lower_at(text: &str, table: &[u16; 0x800], at: usize) -> Lower {
-    if let Some(&[first, second]) = text.as_bytes().get(at..at + 2)
-        && first <= TWO_BYTES_MAX
-    {
-        let code = usize::from(first & 0x1f) << 6 | usize::from(second & 0x3f);
-        match table[code] {
-            0 => return Lower::NoLetter(2),
-            ASK => {}
-            lower => return char::from_u32(u32::from(lower)).map_or(Lower::NoLetter(2), Lower::One),
+    /// What becomes of the character that begins at a byte that is not ASCII, and how many bytes it has.
+    fn folded_at(&self, at: usize) -> (Folded, usize) {
+        if let Some(&[first, second]) = self.text.as_bytes().get(at..at + 2)
+            && first <= TWO_BYTES_MAX
+        {
+            return (self.folded[usize::from(first & 0x1f) << 6 | usize::from(second & 0x3f)], 2);
         }
-    }
-    match text[at..].chars().next() {
-        Some(character) if character.is_alphanumeric() => Lower::Ask(character),
-        Some(character) => Lower::NoLetter(character.len_utf8()),
-        None => Lower::NoLetter(1),
+        if self.text.as_bytes()[at..].starts_with(b"\xe2\x80") {
+            // Dashes, quotation marks and the like, up to U+203F.
+            return (Folded::NoLetter, 3);
+        }
+        match self.text[at..].chars().next() {
+            Some(character) if character.is_alphanumeric() => (Folded::Ask, character.len_utf8()),
+            Some(character) => (Folded::NoLetter, character.len_utf8()),
+            None => (Folded::NoLetter, 1),
+        }
     }
 }
 
@@ -169,7 +196,7 @@ impl TokenStream for WordStream<'_> {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use tantivy::tokenizer::{LowerCaser, RemoveLongFilter, SimpleTokenizer, TextAnalyzer};
+    use tantivy::tokenizer::{LowerCaser, RemoveLongFilter, SimpleTokenizer};
 
     use super::*;
 
@@ -183,14 +210,15 @@ mod tests {
         found
     }
 
-    /// Ours and tantivy's own, which takes four passes.
+    /// Ours and tantivy's own, which takes five passes.
     #[track_caller]
     fn check(text: &str) {
         let mut plain = TextAnalyzer::builder(SimpleTokenizer::default())
             .filter(RemoveLongFilter::limit(WORD_BYTES_MAX + 1))
             .filter(LowerCaser)
+            .filter(AsciiFoldingFilter)
             .build();
-        let mut ours = TextAnalyzer::builder(Words::default()).build();
+        let mut ours = crate::text::analyzer();
         assert_eq!(words(&mut ours, text), words(&mut plain, text), "{text:?}");
     }
 
@@ -206,11 +234,12 @@ mod tests {
             "a\u{301}b",
             "東京タワー",
             "x-y_z",
+            "straße Æther ﬁne Ḃ",
         ] {
             check(text);
         }
         check(&format!("before {} after", "long".repeat(40)));
-        for character in (0_u32..0x1000).filter_map(char::from_u32) {
+        for character in (0_u32..0x3000).filter_map(char::from_u32) {
             check(&format!("a{character}B {character}{character} x"));
         }
     }
