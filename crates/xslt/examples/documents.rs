@@ -1,4 +1,4 @@
-//! Documents per second of a stylesheet: `cargo run --release --example rate -- parse|transform COUNT STYLESHEET DOCUMENT`.
+//! Documents per second of a stylesheet: `cargo run --release --example documents -- parse|transform COUNT STYLESHEET DOCUMENT`.
 //!
 //! The stylesheet is compiled once; the document is parsed, and with `transform` also transformed and serialised,
 //! COUNT times on one thread, in five rounds of which the best counts. Time is what the processor spent on this thread
@@ -17,18 +17,18 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [what, count, stylesheet, document] = arguments.as_slice() else {
-        return Err("usage: rate parse|transform COUNT STYLESHEET DOCUMENT".into());
+        return Err("usage: documents parse|transform COUNT STYLESHEET DOCUMENT".into());
     };
     let count: u32 = count.parse()?;
     let limits = Limits::default();
-    let stylesheet = Stylesheet::compile(&std::fs::read(stylesheet)?, "urn:rate", &NoLoader, &limits)?;
+    let stylesheet = Stylesheet::compile(&std::fs::read(stylesheet)?, "urn:documents", &NoLoader, &limits)?;
     let source = std::fs::read(document)?;
     let clock = Instant::now();
     let mut best = f64::INFINITY;
     for _ in 0..5 {
         let start = seconds(clock);
         for _ in 0..count {
-            let document = Document::parse(&source, "urn:rate", &limits)?;
+            let document = Document::parse(&source, "urn:documents", &limits)?;
             if what == "transform" {
                 std::hint::black_box(stylesheet.transform(&document, &[], &NoLoader, &limits)?);
             }
