@@ -1,8 +1,10 @@
 //! The least that downloading costs: hyper, one connection per host, every answer read and dropped.
 //!
-//! The measure for what crawling adds. No robots.txt, no redirects, no links, nothing kept.
+//! The measure for what crawling adds. Each host's robots.txt first, because a crawl downloads it too; it is not obeyed. No redirects,
+//! no links, nothing kept.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -23,7 +25,7 @@ use tokio::task::JoinSet;
 use tokio_rustls::TlsConnector;
 use webloom_model::PageUrl;
 
-/// Downloads all URLs from one address, so many hosts at a time. Answers how many there were, and their bytes.
+/// Downloads all URLs from one address, so many hosts at a time. Answers how many there were, robots.txt not counted, and the bytes of all.
 pub(super) async fn all(
     urls: &[String],
     address: SocketAddr,
@@ -33,7 +35,11 @@ pub(super) async fn all(
     let mut hosts: BTreeMap<String, Vec<PageUrl>> = BTreeMap::new();
     for url in urls {
         let url = PageUrl::parse(url)?;
-        hosts.entry(url.origin()).or_default().push(url);
+        let robots = || PageUrl::parse(&format!("{}/robots.txt", url.origin()));
+        match hosts.entry(url.origin()) {
+            Entry::Occupied(known) => known.into_mut().push(url),
+            Entry::Vacant(new) => drop(new.insert(vec![robots()?, url])),
+        }
     }
     let hosts = Arc::new(Mutex::new(hosts.into_values()));
     let tls = TlsConnector::from(Arc::new(tls_config(ca_pem)?));
@@ -76,7 +82,7 @@ async fn host(
         while let Some(frame) = body.frame().await {
             bytes.fetch_add(frame?.data_ref().map_or(0, Bytes::len) as u64, Relaxed);
         }
-        pages.fetch_add(1, Relaxed);
+        pages.fetch_add(u64::from(url.path_and_query() != "/robots.txt"), Relaxed);
         connection = sender.ready().await.is_ok().then_some(sender);
     }
     Ok(())

@@ -22,8 +22,8 @@ use super::super::{ServerProcess, WebArguments, crawl_spec};
 use super::Table;
 use super::meter::measure;
 
-/// Pages of one commit. A crawl at full speed commits about so many at once.
-pub(super) const COMMIT_PAGES: usize = 200;
+/// Pages of one commit: a crawl at full speed commits as many as it may, by `work.commit_pages_max`.
+pub(super) const COMMIT_PAGES: usize = 500;
 
 /// Hosts that are asked at the same time.
 const HOSTS_AT_ONCE: usize = 64;
