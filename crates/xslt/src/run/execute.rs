@@ -12,6 +12,10 @@ use crate::xpath::ast::Expr;
 use crate::xpath::eval::Context;
 use crate::xpath::value::{NodeSet, Object, Text};
 
+/// Computed names that are remembered, and how long they may be.
+const COMPUTED_MAX: usize = 8;
+const COMPUTED_BYTES_MAX: usize = 128;
+
 /// What is to be done after some instructions.
 #[derive(Debug)]
 pub(crate) enum Flow<'t> {
@@ -288,13 +292,29 @@ impl<'t> Machine<'t> {
             Some(namespace) => Some(self.avt(namespace, context)?),
             None => None,
         };
-        Ok(match name.resolve(&qualified, namespace.as_deref(), element) {
+        let known = |(of, written, _): &&(&ComputedName, Box<str>, _)| {
+            std::ptr::eq(*of, name) && **written == *qualified
+        };
+        if namespace.is_none()
+            && let Some((_, _, known)) = self.computed.iter().find(known)
+        {
+            return Ok(Computed::Name(known.clone()));
+        }
+        let computed = name.resolve(&qualified, namespace.as_deref(), element);
+        match &computed {
             Computed::PrefixNotDeclared if element => {
                 let qualified = qualified.trim();
                 return Err(run_error(format!("the prefix of the element `{qualified}` is not declared")));
             }
-            other => other,
-        })
+            Computed::Name(made) if namespace.is_none() && qualified.len() <= COMPUTED_BYTES_MAX => {
+                if self.computed.len() >= COMPUTED_MAX {
+                    self.computed.remove(0);
+                }
+                self.computed.push((name, Box::from(&*qualified), made.clone()));
+            }
+            _ => {}
+        }
+        Ok(computed)
     }
 
     fn computed_element(

@@ -59,6 +59,17 @@ impl<'t> Machine<'t> {
     }
 
     fn key_index(&mut self, key: u32, document: u32) -> Res<Arc<KeyIndex<'t>>> {
+        if let Some((last, index)) = &self.last_key_index
+            && *last == (key, document)
+        {
+            return Ok(Arc::clone(index));
+        }
+        let index = self.known_or_new_key_index(key, document)?;
+        self.last_key_index = Some(((key, document), Arc::clone(&index)));
+        Ok(index)
+    }
+
+    fn known_or_new_key_index(&mut self, key: u32, document: u32) -> Res<Arc<KeyIndex<'t>>> {
         match self.key_indexes.get(&(key, document)) {
             Some(Some(index)) => return Ok(Arc::clone(index)),
             Some(None) => {
@@ -83,11 +94,14 @@ impl<'t> Machine<'t> {
                 },
                 _ => None,
             };
+            // Nothing but the name is asked for.
+            let matches_by_name = named.is_some()
+                && definition.patterns[0].only_parents().is_some_and(|parents| parents.is_empty());
             let count = tree.nodes.len() as u32;
             let mut visit = |machine: &mut Self, at: u32| -> Res<()> {
                 let node = NodeId::new(document, at);
                 machine.budget.spend(1)?;
-                if !machine.matches_any(&definition.patterns, node)? {
+                if !matches_by_name && !machine.matches_any(&definition.patterns, node)? {
                     return Ok(());
                 }
                 let mut add = |machine: &mut Self, value: Text<'t>| -> Res<()> {

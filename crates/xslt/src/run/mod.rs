@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 use result::{ResultNames, ResultWriter, Target};
 
-use crate::compile::program::{Binding, Body, Program};
+use crate::compile::program::{Binding, Body, ComputedName, Name, Program};
 use crate::error::{ErrorKind, Limit, Res, XsltError, limit_error, run_error};
 use crate::limits::{Budget, Limits};
 use crate::loader::Loader;
@@ -112,6 +112,8 @@ pub(crate) struct Machine<'t> {
     pub(crate) running: Option<&'t str>,
     names: ResultNames,
     key_indexes: HashMap<(u32, u32), Option<Arc<keys::KeyIndex<'t>>>>,
+    /// The one that was asked last.
+    last_key_index: Option<((u32, u32), Arc<keys::KeyIndex<'t>>)>,
     documents: HashMap<String, Option<u32>>,
     fragments: HashMap<usize, (Arc<Fragment>, u32)>,
     messages: Vec<Message>,
@@ -122,6 +124,8 @@ pub(crate) struct Machine<'t> {
     pub(crate) random: u64,
     pub(crate) regexes: HashMap<(String, bool), Arc<regex::Regex>>,
     numbered: HashMap<usize, number::Counter>,
+    /// Names that instructions computed, as written and as they are: most are computed again and again.
+    computed: Vec<(&'t ComputedName, Box<str>, Name<'t>)>,
 }
 
 /// Runs a stylesheet over a document.
@@ -187,6 +191,7 @@ impl<'t> Machine<'t> {
             running: None,
             names: ResultNames::new(world.program),
             key_indexes: HashMap::new(),
+            last_key_index: None,
             documents: HashMap::new(),
             fragments: HashMap::new(),
             messages: Vec::new(),
@@ -196,6 +201,7 @@ impl<'t> Machine<'t> {
             random: 0x9e37_79b9_7f4a_7c15,
             regexes: HashMap::new(),
             numbered: HashMap::new(),
+            computed: Vec::new(),
         }
     }
 

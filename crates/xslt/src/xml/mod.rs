@@ -491,7 +491,8 @@ impl<'l> Parser<'l> {
     /// Declares namespaces, resolves names and adds the element and its attributes to the tree.
     fn open(&mut self, element: &str, attributes: &[RawAttribute<'_>]) -> Res<()> {
         let mark = self.scope.len();
-        for attribute in attributes {
+        // Most attributes are told from a declaration by their first letter.
+        for attribute in attributes.iter().filter(|attribute| attribute.raw.starts_with('x')) {
             let prefix = match attribute.raw.strip_prefix("xmlns") {
                 Some("") => "",
                 Some(rest) if rest.starts_with(':') => &rest[1..],
@@ -528,11 +529,15 @@ impl<'l> Parser<'l> {
             let (prefix, uri) = self.scope[at];
             self.builder.declare(prefix, uri)?;
         }
+        if attributes.is_empty() {
+            return Ok(());
+        }
         let first = self.builder.len();
-        let mut seen: HashSet<NameId> = HashSet::new();
+        let mut seen: Option<HashSet<NameId>> = None;
         let mut few: [NameId; 8] = [NONE; 8];
         for attribute in attributes {
-            if attribute.raw == "xmlns" || attribute.raw.starts_with("xmlns:") {
+            let special = attribute.raw.starts_with('x');
+            if special && (attribute.raw == "xmlns" || attribute.raw.starts_with("xmlns:")) {
                 continue;
             }
             let (prefix, name) = self.resolve(attribute.raw, false)?;
@@ -542,19 +547,16 @@ impl<'l> Parser<'l> {
                 few[number] = name;
                 twice
             } else {
-                if number == few.len() {
-                    seen.extend(few);
-                }
-                !seen.insert(name)
+                !seen.get_or_insert_with(|| few.into()).insert(name)
             };
             if twice {
                 return Err(malformed(format!("the attribute `{}` is there twice", attribute.raw)));
             }
-            if attribute.raw == "xml:base" {
+            if special && attribute.raw == "xml:base" {
                 self.builder.set_has_bases();
             }
             self.builder.add_attribute(prefix, name, &attribute.value)?;
-            if attribute.raw == "xml:id" || self.dtd.is_id(element, attribute.raw) {
+            if (special && attribute.raw == "xml:id") || self.dtd.is_id(element, attribute.raw) {
                 self.builder.set_id(attribute.value.trim_matches(' '));
             }
         }
@@ -570,8 +572,10 @@ impl<'l> Parser<'l> {
         // A name is at its slot or at one of the next.
         let mut slots = (0..4).map(|next| (slot + next) % CACHE);
         let known = slots.clone().find(|slot| self.cache[*slot].raw == raw);
-        let free = || slots.find(|slot| self.cache[*slot].raw.is_empty());
-        let slot = known.or_else(free).unwrap_or(slot % CACHE);
+        let slot = match known {
+            Some(slot) => slot,
+            None => slots.find(|slot| self.cache[*slot].raw.is_empty()).unwrap_or(slot % CACHE),
+        };
         if known.is_none() {
             let (prefix, local) = match raw.split_once(':') {
                 Some((prefix, local)) => (prefix, local),
@@ -617,6 +621,12 @@ impl<'l> Parser<'l> {
     fn reference(&mut self, cursor: &mut Cursor<'_>, entity_depth: u32) -> Res<()> {
         self.set_line(cursor);
         cursor.at += 1;
+        // By far the most frequent ones.
+        for (written, text) in [("amp;", "&"), ("lt;", "<"), ("gt;", ">"), ("quot;", "\"")] {
+            if cursor.eat(written) {
+                return self.builder.add_text(text);
+            }
+        }
         let name = reference_name(cursor)?;
         if let Some(character) = name.strip_prefix('#') {
             let character = parse_character_reference(character)
