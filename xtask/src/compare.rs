@@ -282,17 +282,26 @@ fn expected_pages() -> anyhow::Result<f64> {
 
 fn scrapy(pages: f64) -> anyhow::Result<f64> {
     let python = python_with("scrapy", &["scrapy==2.19.0"])?;
-    let web = Web::serve()?;
     let script = root().join("bench/peers/crawl_scrapy.py");
-    let said = run_quietly(
-        Command::new(&python)
-            .arg(root().join("bench/peers/measure.py"))
-            .arg(&python)
-            .arg(script)
-            .args([&web.address, "http://site0.example/"]),
-    )?;
-    let seen = enough(&said, pages)?;
-    cpu_rate(&said, seen)
+    measured_crawl(pages, || {
+        let mut command = Command::new(&python);
+        command.arg(root().join("bench/peers/measure.py")).arg(&python).arg(&script);
+        command
+    })
+}
+
+/// Runs a crawler over a web of its own. Some give up after the first page now and then, and are asked again.
+fn measured_crawl(pages: f64, command: impl Fn() -> Command) -> anyhow::Result<f64> {
+    let mut last = Err(anyhow::anyhow!("it was never run"));
+    for _ in 0..3 {
+        let web = Web::serve()?;
+        let said = run_quietly(command().args([&web.address, "http://site0.example/"]))?;
+        last = enough(&said, pages).and_then(|seen| cpu_rate(&said, seen));
+        if last.is_ok() {
+            break;
+        }
+    }
+    last
 }
 
 /// The crate, in a program of its own.
@@ -308,23 +317,14 @@ fn spider(pages: f64) -> anyhow::Result<f64> {
             .arg(&target),
     )?;
     let python = python_with("scrapy", &["scrapy==2.19.0"])?;
-    let mut last = Err(anyhow::anyhow!("it was never run"));
-    // Now and then it gives up after the first page.
-    for _ in 0..3 {
-        let web = Web::serve()?;
-        let said = run_quietly(
-            Command::new(&python)
-                .arg(root().join("bench/peers/measure.py"))
-                .args(["timeout", "300"])
-                .arg(target.join("release/webloom-peer-spider"))
-                .args([&web.address, "http://site0.example/"]),
-        )?;
-        last = enough(&said, pages).and_then(|seen| cpu_rate(&said, seen));
-        if last.is_ok() {
-            break;
-        }
-    }
-    last
+    measured_crawl(pages, || {
+        let mut command = Command::new(&python);
+        command
+            .arg(root().join("bench/peers/measure.py"))
+            .args(["timeout", "300"])
+            .arg(target.join("release/webloom-peer-spider"));
+        command
+    })
 }
 
 /// A crawler that says how many pages it saw must have seen most: answers how many.
