@@ -247,6 +247,11 @@ fn wrong_specifications_name_every_problem_and_exit_with_2() {
     let output = webloom().args(["crawl", "--data"]).arg(folder.path().join("none")).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("nowhere to start"));
+    let forgotten = folder.path().join("forgotten.toml");
+    std::fs::write(&forgotten, "seeds = [\"http://a.example/\"]").unwrap();
+    let output = webloom().arg("crawl").arg(&forgotten).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains(&format!("write `--spec {}`", forgotten.display())));
 }
 
 #[test]

@@ -100,11 +100,21 @@ pub struct CrawlCommand {
     listen: ListenArguments,
 }
 
+/// True for what somebody gave as a seed and meant as `--spec`.
+fn is_specification(seed: &str) -> bool {
+    !seed.contains("://") && seed.ends_with(".toml") && Path::new(seed).is_file()
+}
+
 impl CrawlCommand {
     pub fn run(self) -> anyhow::Result<()> {
         if self.print_spec {
             std::io::stdout().write_all(default_toml().as_bytes())?;
             return Ok(());
+        }
+        if let Some(file) = self.seeds.iter().find(|seed| is_specification(seed)) {
+            return Err(wrong_usage(format!(
+                "`{file}` is a file, not a URL to start from; for a crawl specification write `--spec {file}`"
+            )));
         }
         let data = DataDir::new(&self.data);
         let spec = self.specification(&data)?;
