@@ -140,9 +140,12 @@ impl Scan {
             places[part] = place;
         }
         if let Some(rows) = alone(&mut sources) {
+            // Rows of one graph, which a rotated source has, are distinct without it.
+            if rows.gives == [0, 1, 2, 3] {
+                rows.distinct_columns = distinct_columns;
+            }
             // Its keys are compared with no others, so they can be in the order of a quad.
             rows.gives = places.map(|place| rows.gives[place]);
-            rows.distinct_columns = distinct_columns;
         }
         Self {
             sources,

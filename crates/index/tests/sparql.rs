@@ -180,6 +180,28 @@ fn ask_and_construct() {
 }
 
 #[test]
+fn one_graph_gives_all_its_triples() {
+    let folder = tempfile::tempdir().unwrap();
+    let index = Index::open(folder.path(), IndexConfig::default()).unwrap();
+    // One segment, and more rows of a subject and predicate than are read one by one.
+    let triples: Vec<Triple> = (0..40).map(|n| link("s", "p", &format!("o{n}"))).collect();
+    let graphs = ["a", "b"].map(|graph| GraphWrite::replace(iri(graph), triples.clone()));
+    index.commit(&Batch::from(graphs.to_vec())).unwrap();
+    let snapshot = index.snapshot();
+    for (query, rows) in [
+        ("SELECT ?o FROM <a> { ?s <p> ?o }", 40),
+        ("SELECT ?o FROM <a> { <s> ?p ?o }", 40),
+        ("SELECT ?o FROM <a> FROM <b> { <s> <p> ?o }", 40),
+        ("SELECT ?o { ?s <p> ?o }", 40),
+        ("SELECT ?o { GRAPH ?g { ?s <p> ?o } }", 80),
+        ("SELECT ?o { GRAPH <b> { ?s <p> ?o } }", 40),
+    ] {
+        let query = format!("BASE <http://example.org/> {query}");
+        assert_eq!(select(&snapshot, &query).len(), rows, "{query}");
+    }
+}
+
+#[test]
 fn the_protocol_can_name_the_dataset() {
     let directory = tempfile::tempdir().unwrap();
     let snapshot = example(directory.path()).snapshot();
