@@ -563,6 +563,7 @@ impl SegmentRows {
             }
         }
         self.rows_since_check += self.ready.len() as u32;
-        ids.check()
+        // Nobody must get the keys of a damaged block after the error.
+        ids.check().inspect_err(|_| self.ready.clear())
     }
 }

@@ -38,7 +38,9 @@ pub(super) async fn all(
         let robots = || PageUrl::parse(&format!("{}/robots.txt", url.origin()));
         match hosts.entry(url.origin()) {
             Entry::Occupied(known) => known.into_mut().push(url),
-            Entry::Vacant(new) => drop(new.insert(vec![robots()?, url])),
+            Entry::Vacant(new) => {
+                new.insert(vec![robots()?, url]);
+            }
         }
     }
     let hosts = Arc::new(Mutex::new(hosts.into_values()));
