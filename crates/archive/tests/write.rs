@@ -230,6 +230,18 @@ fn a_file_cut_anywhere_is_made_whole_again() {
     }
 }
 
+#[test]
+fn an_index_that_was_begun_without_its_file_is_swept_away() {
+    let folder = tempfile::tempdir().unwrap();
+    for left in ["lost.cdxj.open", "lost.cdxj.new", "kept.cdxj"] {
+        std::fs::write(folder.path().join(left), "").unwrap();
+    }
+    drop(ArchiveWriter::open(folder.path(), packed(Packing::Gzip)).unwrap());
+    let names: Vec<_> =
+        std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(names, ["kept.cdxj"]);
+}
+
 /// A disk with so much room.
 struct SmallDisk {
     inner: LocalStore,

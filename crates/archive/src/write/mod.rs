@@ -163,6 +163,7 @@ impl ArchiveWriter {
         for file in files.iter().filter(|file| file.is_open) {
             writer.recover(file)?;
         }
+        writer.sweep().map_err(|source| writer.failed(source))?;
         writer.remember_payloads(&files);
         Ok(writer)
     }
@@ -254,8 +255,9 @@ impl ArchiveWriter {
             keep_dictionary(&self.folder, dictionary);
         }
         let head = self.maker.file_head(&name, now, &self.settings.info, dictionary.as_deref())?;
-        let index = File::create(self.index_path(&name, true))?;
+        // The file comes before its index: what a kill leaves between the two is an open file, which is recovered.
         let mut body = self.store.create(&name)?;
+        let index = File::create(self.index_path(&name, true))?;
         body.append(&head)?;
         Ok(OpenFile { name, body, length: head.len() as u64, index, dictionary })
     }
@@ -303,6 +305,19 @@ impl ArchiveWriter {
         let (mut entries, _) = cdxj::index_file(&path, name).map_err(recover)?;
         write_index(&mut entries, &self.index_path(name, false)).map_err(io_failed)?;
         self.store.complete(name).map_err(io_failed)
+    }
+
+    /// Removes indexes that were being written. Once every open file is recovered, none belongs to anything.
+    fn sweep(&self) -> io::Result<()> {
+        for entry in std::fs::read_dir(&self.folder)? {
+            let entry = entry?;
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            if name.ends_with(".cdxj.open") || name.ends_with(".cdxj.new") {
+                std::fs::remove_file(entry.path())?;
+            }
+        }
+        Ok(())
     }
 
     /// Learns the payloads of the latest files from their indexes.
