@@ -7,6 +7,7 @@
 //! **Invariant:** a place is given only for bytes that are synced. What failed half-way is taken back.
 
 mod capture;
+mod deflate;
 mod dictionary;
 mod record;
 

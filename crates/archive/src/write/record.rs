@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::io;
 
 use bytes::Bytes;
-use flate2::{Compress, Compression, Crc, FlushCompress, Status};
+use flate2::Crc;
 use jiff::Timestamp;
 use rand::Rng;
 
@@ -12,6 +12,7 @@ use crate::digest::{Digest, DigestKind};
 use crate::fields::Fields;
 use crate::read::Packing;
 use crate::record::RecordKind;
+use crate::write::deflate::Deflate;
 use crate::write::dictionary::{self, Dictionary};
 
 /// The version that is written.
@@ -88,43 +89,29 @@ pub(crate) fn pack(
 ) -> io::Result<Vec<u8>> {
     match packing {
         Packing::Plain => Ok(record),
-        Packing::Gzip => gzip(&record),
+        Packing::Gzip => Ok(gzip(&record)),
         Packing::Zstd => dictionary::pack(&record, dictionary),
     }
 }
 
-/// Higher levels take half as long again for one byte in a hundred.
-const GZIP_LEVEL: u32 = 3;
 /// Deflate, no flags, no time, no extra flags, written on a system that is not named.
 const GZIP_HEAD: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255];
 
 thread_local! {
     // Its tables are large beside a record, so they are kept.
-    static DEFLATE: RefCell<Compress> = RefCell::new(Compress::new(Compression::new(GZIP_LEVEL), false));
+    static DEFLATE: RefCell<Deflate> = RefCell::new(Deflate::default());
 }
 
 /// One gzip member.
-fn gzip(record: &[u8]) -> io::Result<Vec<u8>> {
-    let mut member = Vec::with_capacity(record.len() / 3 + 64);
+fn gzip(record: &[u8]) -> Vec<u8> {
+    let mut member = Vec::with_capacity(record.len() / 2 + 64);
     member.extend_from_slice(&GZIP_HEAD);
-    DEFLATE
-        .with_borrow_mut(|deflate| {
-            deflate.reset();
-            loop {
-                let at = usize::try_from(deflate.total_in()).unwrap_or(usize::MAX);
-                let rest = record.get(at..).unwrap_or_default();
-                match deflate.compress_vec(rest, &mut member, FlushCompress::Finish)? {
-                    Status::StreamEnd => return Ok(()),
-                    Status::Ok | Status::BufError => member.reserve(record.len() / 4 + 64),
-                }
-            }
-        })
-        .map_err(|error: flate2::CompressError| io::Error::other(error))?;
+    DEFLATE.with_borrow_mut(|deflate| deflate.member(record, &mut member));
     let mut crc = Crc::new();
     crc.update(record);
     member.extend_from_slice(&crc.sum().to_le_bytes());
     member.extend_from_slice(&crc.amount().to_le_bytes());
-    Ok(member)
+    member
 }
 
 /// A date as it is written: to the millisecond.
@@ -151,7 +138,7 @@ mod tests {
 
     #[track_caller]
     fn check(record: &[u8]) {
-        let member = gzip(record).expect("any bytes can be packed");
+        let member = gzip(record);
         let mut unpacked = Vec::new();
         let mut decoder = flate2::bufread::GzDecoder::new(&member[..]);
         decoder.read_to_end(&mut unpacked).expect("what was packed can be unpacked");
