@@ -405,6 +405,29 @@ pub(crate) struct Collapsed {
     bytes_max: usize,
 }
 
+/// What white space a text has.
+struct Looks {
+    /// Perhaps some beyond ASCII.
+    beyond_ascii: bool,
+    /// Some that is no blank, or blanks side by side.
+    ragged: bool,
+}
+
+impl Looks {
+    /// Looks at every byte without a branch, so that many are looked at together.
+    fn of(bytes: &[u8]) -> Self {
+        let (mut beyond_ascii, mut ragged) = (false, false);
+        for (&byte, &next) in bytes.iter().zip(bytes.get(1..).unwrap_or_default()) {
+            ragged |= (byte == b' ') & (next == b' ');
+        }
+        for &byte in bytes {
+            ragged |= byte.wrapping_sub(b'\t') < 5;
+            beyond_ascii |= (byte == 0xC2) | (byte.wrapping_sub(0xE1) < 3);
+        }
+        Self { beyond_ascii, ragged }
+    }
+}
+
 impl Collapsed {
     pub(crate) fn new(bytes_max: usize) -> Self {
         Self { text: String::new(), gap: false, bytes_max }
@@ -418,10 +441,24 @@ impl Collapsed {
         if self.text.len() >= self.bytes_max {
             return;
         }
-        if text.bytes().any(|byte| matches!(byte, 0xC2 | 0xE1..=0xE3)) {
+        let looks = Looks::of(text.as_bytes());
+        if looks.beyond_ascii {
             self.push_words(text);
-        } else {
+        } else if looks.ragged {
             self.push_runs(text);
+        } else {
+            self.push_tidy(text);
+        }
+    }
+
+    /// For text whose words are one blank apart already.
+    fn push_tidy(&mut self, text: &str) {
+        let words = text.strip_prefix(' ');
+        self.gap |= words.is_some();
+        let words = words.unwrap_or(text);
+        let (words, gap_after) = words.strip_suffix(' ').map_or((words, false), |words| (words, true));
+        if !words.is_empty() && self.append(words) {
+            self.gap = gap_after;
         }
     }
 
