@@ -10,7 +10,7 @@ mod view;
 use std::collections::{BTreeMap, HashMap};
 
 use foldhash::fast::RandomState;
-pub use novelty::{Novelty, NoveltyRules, Verdict};
+pub use novelty::{Novelty, NoveltyRules, Verdict, WordRuns};
 use oxrdf::{Term, TermRef};
 pub use parameters::ParameterSet;
 pub use query::{LinkQuery, QueryProblem};

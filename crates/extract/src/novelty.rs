@@ -1,7 +1,7 @@
 //! Does a page say anything that its site has not said already?
 //!
 //! In: the text of each page of a crawl, host by host. Out: a [`Verdict`]. Text is cut into runs of three
-//! words. A host remembers what it said in a small bitmap; a page that brings next to nothing new, such as a shop's page in yet
+//! words ([`WordRuns`], which any thread can do) and those are compared with what is remembered ([`Novelty`]). A host remembers what it said in a small bitmap; a page that brings next to nothing new, such as a shop's page in yet
 //! another session, is *stale*. When most of a host's latest pages are stale, it has nothing
 //! more to say for now, and the links of its stale pages are not followed. Pages that answer "not found" with a 200 are stale
 //! from the second on by the same measure, and so are the pages of a mirror, which are told by what other hosts said.
@@ -81,9 +81,7 @@ impl Novelty {
     }
 
     /// Takes a page in, and says what it brings.
-    pub fn judge(&mut self, page: &PageUrl, text: &str) -> Verdict {
-        // The pages of a calendar differ in their numbers, and in nothing else.
-        let runs = word_runs(text, is_dated(page));
+    pub fn judge(&mut self, page: &PageUrl, WordRuns(runs): &WordRuns) -> Verdict {
         if runs.len() < RUNS_MIN {
             return Verdict::New;
         }
@@ -105,7 +103,7 @@ impl Novelty {
         });
         said.used = self.used;
         let mut new = 0_u32;
-        for run in &runs {
+        for run in runs {
             let (word, bit) = ((run >> 6) as usize % WORDS, 1 << (run & 63));
             new += u32::from(said.bits[word] & bit == 0);
             said.bits[word] |= bit;
@@ -136,32 +134,116 @@ impl Novelty {
     }
 }
 
-/// Hashes of the runs of three words, all numbers alike if wished; of a long text those with the smallest hashes.
-fn word_runs(text: &str, numbers_alike: bool) -> Vec<u64> {
-    let mut runs = Vec::new();
-    let mut before = [0_u64; 2];
-    for (number, word) in
-        text.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty()).enumerate()
-    {
-        let number_word = numbers_alike && word.bytes().all(|byte| byte.is_ascii_digit());
-        let word = hash(if number_word { &b"0"[..] } else { word.as_bytes() });
-        if number >= 2 {
-            runs.push(mix(before[0].rotate_left(13) ^ before[1].rotate_left(7) ^ word));
-        }
-        before = [before[1], word];
+/// What a page says: hashes of its runs of three words, of a long text those that are smallest.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WordRuns(Vec<u64>);
+
+impl WordRuns {
+    /// Of a page's text.
+    pub fn of(page: &PageUrl, text: &str) -> Self {
+        // The pages of a calendar differ in their numbers, and in nothing else.
+        Self::of_text(text, is_dated(page))
     }
-    runs.sort_unstable();
-    runs.dedup();
-    runs.truncate(RUNS_MAX);
-    // The smallest hashes share their first bits; the places in a memory are taken from others.
-    runs.iter_mut().for_each(|run| *run = mix(*run));
-    runs
+
+    fn of_text(text: &str, numbers_alike: bool) -> Self {
+        let mut runs = Vec::with_capacity(text.len() / 6);
+        // Zero before the third word, and no word's hash.
+        let mut before = [0_u64; 2];
+        for_each_word(text.as_bytes(), numbers_alike, |word| {
+            if before[0] != 0 {
+                runs.push(mix(before[0].rotate_left(13) ^ before[1].rotate_left(7) ^ word));
+            }
+            before = [before[1], word];
+        });
+        if runs.len() > RUNS_MAX {
+            runs.select_nth_unstable(RUNS_MAX);
+            runs.truncate(RUNS_MAX);
+        }
+        runs.sort_unstable();
+        runs.dedup();
+        // The smallest hashes share their first bits; the places in a memory are taken from others.
+        runs.iter_mut().for_each(|run| *run = mix(*run));
+        Self(runs)
+    }
 }
 
-fn hash(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
-        (hash ^ u64::from(byte.to_ascii_lowercase())).wrapping_mul(0x100_0000_01b3)
-    })
+/// What a byte of UTF-8 is to words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    /// Between words.
+    Gap,
+    Digit,
+    Letter,
+    /// Begins a character of general punctuation, or a letter beside it.
+    Perhaps,
+    /// Begins a character of a script that writes no spaces: a word of its own.
+    Sign,
+}
+
+const PARTS: [Part; 256] = {
+    let mut parts = [Part::Letter; 256];
+    let mut byte = 0_u8;
+    while byte < 0x80 {
+        parts[byte as usize] = match byte {
+            b'0'..=b'9' => Part::Digit,
+            b'a'..=b'z' | b'A'..=b'Z' => Part::Letter,
+            _ => Part::Gap,
+        };
+        byte += 1;
+    }
+    parts[0xe2] = Part::Perhaps;
+    let mut lead = 0xe3;
+    while lead <= 0xed {
+        parts[lead] = Part::Sign;
+        lead += 1;
+    }
+    parts
+};
+
+/// Gives the hash of each word, small and capital letters alike, and if wished all numbers.
+fn for_each_word(text: &[u8], numbers_alike: bool, mut word: impl FnMut(u64)) {
+    let mut at = 0;
+    while at < text.len() {
+        let (start, mut is_number) = (at, true);
+        while let Some(&byte) = text.get(at) {
+            match PARTS[usize::from(byte)] {
+                Part::Gap => break,
+                Part::Digit => {}
+                Part::Letter => is_number = false,
+                Part::Perhaps if text.get(at + 1) == Some(&0x80) => break,
+                Part::Perhaps => is_number = false,
+                Part::Sign => {
+                    if at == start {
+                        (at, is_number) = ((at + 3).min(text.len()), false);
+                    }
+                    break;
+                }
+            }
+            at += 1;
+        }
+        if at > start {
+            word(if is_number && numbers_alike { NUMBER } else { hash(&text[start..at]) });
+        } else {
+            at += if text[at] == 0xe2 { 3 } else { 1 };
+        }
+    }
+}
+
+/// The hash of every number, where they are alike.
+const NUMBER: u64 = 1;
+
+/// Small and capital letters alike; never zero.
+fn hash(word: &[u8]) -> u64 {
+    // With this bit set a letter is small, and a digit is itself.
+    const SMALL: u64 = 0x2020_2020_2020_2020;
+    let mut sum = word.len() as u64;
+    for eight in word.chunks(8) {
+        let mut bytes = [0; 8];
+        bytes[..eight.len()].copy_from_slice(eight);
+        sum = (sum.rotate_left(5) ^ (u64::from_le_bytes(bytes) | SMALL)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        sum ^= sum >> 29;
+    }
+    sum | 1 << 63
 }
 
 fn mix(mut number: u64) -> u64 {
@@ -173,6 +255,10 @@ fn mix(mut number: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn judge(novelty: &mut Novelty, page: &PageUrl, text: &str) -> Verdict {
+        novelty.judge(page, &WordRuns::of(page, text))
+    }
 
     fn url(host: &str, number: u32) -> PageUrl {
         PageUrl::parse(&format!("http://{host}/{number}")).unwrap()
@@ -186,13 +272,14 @@ mod tests {
     #[test]
     fn one_page_under_ever_new_sessions_is_seen_through_soon() {
         let mut novelty = Novelty::new(NoveltyRules::default());
-        let verdicts: Vec<Verdict> =
-            (0..200).map(|number| novelty.judge(&url("shop.example", number), &prose(number % 5))).collect();
+        let verdicts: Vec<Verdict> = (0..200)
+            .map(|number| judge(&mut novelty, &url("shop.example", number), &prose(number % 5)))
+            .collect();
         let exhausted = verdicts.iter().position(|verdict| *verdict == Verdict::Exhausted);
         assert!(exhausted.is_some_and(|first| first < 60), "{exhausted:?}");
         assert!(verdicts[100..].iter().all(|verdict| *verdict == Verdict::Exhausted));
         // As soon as it says something again, its links are worth something again.
-        assert_eq!(novelty.judge(&url("shop.example", 999), &prose(999)), Verdict::New);
+        assert_eq!(judge(&mut novelty, &url("shop.example", 999), &prose(999)), Verdict::New);
     }
 
     #[test]
@@ -210,7 +297,7 @@ mod tests {
             )
         };
         let verdicts: Vec<Verdict> =
-            (0..80).map(page).map(|(url, text)| novelty.judge(&url, &text)).collect();
+            (0..80).map(page).map(|(url, text)| judge(&mut novelty, &url, &text)).collect();
         assert!(verdicts[60..].iter().all(|verdict| *verdict == Verdict::Exhausted), "{verdicts:?}");
         // Without a date in their URLs, pages that differ in numbers are records, and records are what we are after.
         for number in 0..100 {
@@ -220,7 +307,7 @@ mod tests {
                 number * 3,
                 number * 5
             );
-            assert_eq!(novelty.judge(&url("weather.example", number), &text), Verdict::New);
+            assert_eq!(judge(&mut novelty, &url("weather.example", number), &text), Verdict::New);
         }
     }
 
@@ -229,7 +316,8 @@ mod tests {
         let mut novelty = Novelty::new(NoveltyRules::default());
         let menu = "Home About us Contact News Products Imprint all rights reserved since 1999";
         for number in 0..2000 {
-            let verdict = novelty.judge(&url("honest.example", number), &format!("{menu} {}", prose(number)));
+            let verdict =
+                judge(&mut novelty, &url("honest.example", number), &format!("{menu} {}", prose(number)));
             assert_eq!(verdict, Verdict::New, "page {number}");
         }
     }
@@ -238,10 +326,10 @@ mod tests {
     fn a_mirror_is_told_by_what_others_said() {
         let mut novelty = Novelty::new(NoveltyRules::default());
         for number in 0..100 {
-            assert_eq!(novelty.judge(&url("first.example", number), &prose(number)), Verdict::New);
+            assert_eq!(judge(&mut novelty, &url("first.example", number), &prose(number)), Verdict::New);
         }
         let last =
-            (0..100).map(|number| novelty.judge(&url("mirror.example", number), &prose(number))).last();
+            (0..100).map(|number| judge(&mut novelty, &url("mirror.example", number), &prose(number))).last();
         assert_eq!(last, Some(Verdict::Exhausted));
     }
 
@@ -249,10 +337,33 @@ mod tests {
     fn short_pages_are_not_judged_and_memory_is_bounded() {
         let mut novelty = Novelty::new(NoveltyRules { hosts_max: 10, ..NoveltyRules::default() });
         for number in 0..500 {
-            assert_eq!(novelty.judge(&url("short.example", number), "too short to say"), Verdict::New);
-            novelty.judge(&url(&format!("h{number}.example"), 0), &prose(number));
+            assert_eq!(judge(&mut novelty, &url("short.example", number), "too short to say"), Verdict::New);
+            judge(&mut novelty, &url(&format!("h{number}.example"), 0), &prose(number));
             assert!(novelty.hosts.len() <= 10 && novelty.texts.len() <= 160);
         }
-        assert_eq!(novelty.judge(&url("x.example", 1), &"\u{0}é ".repeat(10_000)), Verdict::New);
+        assert_eq!(judge(&mut novelty, &url("x.example", 1), &"\u{0}é ".repeat(10_000)), Verdict::New);
+    }
+
+    #[test]
+    fn words_are_what_a_reader_takes_for_words() {
+        let words = |text: &str, numbers_alike: bool| {
+            let mut words = Vec::new();
+            for_each_word(text.as_bytes(), numbers_alike, |word| words.push(word));
+            words
+        };
+        for (one, other) in [
+            ("Blue harbour", "blue  HARBOUR."),
+            ("a\u{2014}b", "a b"),
+            ("\u{201c}quoted\u{201d} words", "quoted words"),
+            ("\u{6771}\u{4eac}\u{3002}", "\u{6771} \u{4eac} \u{3002}"),
+        ] {
+            assert_eq!(words(one, false), words(other, false), "{one} and {other}");
+        }
+        assert_eq!(words("12 34", true), words("5 678", true));
+        assert_ne!(words("12 34", false), words("5 678", false));
+        assert_ne!(words("w12 34", true), words("w5 34", true));
+        assert_eq!(words("caf\u{e9}s \u{2603}\u{2603}", false).len(), 2);
+        assert_eq!(words("\u{e2}\u{80}", false).len(), 1);
+        assert!(words("", false).is_empty() && words(" .\u{2003}\u{2014}", false).is_empty());
     }
 }

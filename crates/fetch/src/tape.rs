@@ -47,6 +47,11 @@ impl Tape {
         self.exchanges
     }
 
+    /// What was collected so far. The tape goes on empty.
+    pub fn take_exchanges(&mut self) -> Vec<Exchange> {
+        std::mem::take(&mut self.exchanges)
+    }
+
     /// The purpose, when it is to be written down.
     pub(crate) fn purpose(&self, purpose: Purpose) -> Option<Purpose> {
         self.is_on.then_some(purpose)

@@ -14,7 +14,7 @@ mod missing;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::{Mutex, RwLock};
@@ -386,24 +386,35 @@ pub(crate) struct Turn<'a> {
 impl<'a> Turns<'a> {
     /// Waits until the host may be asked. `request` counts those made before for the same context.
     pub(crate) async fn take(self, host: &str, request: usize) -> Turn<'a> {
-        // Until a request is made nothing is owed.
-        let hint = HostHint { untouched: true, ..HostHint::default() };
         match self {
             Self::Pause(pause) => {
                 if request > 0 {
                     tokio::time::sleep(pause).await;
                 }
-                Turn { reserved: None, hint }
+                Turn { reserved: None, hint: HostHint::default() }
             }
             Self::Frontier { frontier, host_freed } => loop {
-                if let Some(moment) = frontier.reserve(host) {
-                    let turn = Turn { reserved: Some((frontier, host_freed, host.to_owned())), hint };
+                if let Some((turn, moment)) = Turn::reserve(frontier, host_freed, host) {
                     tokio::time::sleep_until(moment.into()).await;
                     return turn;
                 }
                 tokio::time::sleep(LOOK_AGAIN).await;
             },
         }
+    }
+}
+
+impl<'a> Turn<'a> {
+    /// Takes a host, unless somebody else has it, and says from when on it may be asked.
+    pub(crate) fn reserve(
+        frontier: &'a dyn Frontier,
+        host_freed: &'a Notify,
+        host: &str,
+    ) -> Option<(Self, Instant)> {
+        let moment = frontier.reserve(host)?;
+        // Until a request is made nothing is owed.
+        let hint = HostHint { untouched: true, ..HostHint::default() };
+        Some((Self { reserved: Some((frontier, host_freed, host.to_owned())), hint }, moment))
     }
 }
 

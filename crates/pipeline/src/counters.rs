@@ -78,6 +78,8 @@ pub struct Counters {
     pub committing: AtomicU64,
     /// Pages that wait for a service or are with one.
     pub outside: AtomicU64,
+    /// Pages that wait for their hosts, whose robots.txt was read.
+    pub resting: AtomicU64,
     /// Leases out.
     pub in_flight: AtomicU64,
     /// Pages indexed.
@@ -136,6 +138,7 @@ impl Default for Counters {
             working: AtomicU64::new(0),
             committing: AtomicU64::new(0),
             outside: AtomicU64::new(0),
+            resting: AtomicU64::new(0),
             in_flight: AtomicU64::new(0),
             indexed: AtomicU64::new(0),
             quads: AtomicU64::new(0),

@@ -49,7 +49,7 @@ impl CpuPool {
     ) -> Result<T, Panicked> {
         let (reply, answer) = oneshot::channel();
         let job: Job = Box::new(move || {
-            let result = catch_unwind(AssertUnwindSafe(work)).map_err(|panic| Panicked(words_of(&*panic)));
+            let result = caught(work);
             // The asker may have been aborted; then nobody wants the result.
             let _ = reply.send(result);
         });
@@ -74,6 +74,11 @@ impl Drop for CpuPool {
             let _ = thread.join();
         }
     }
+}
+
+/// Does something that may panic.
+pub(crate) fn caught<T>(work: impl FnOnce() -> T) -> Result<T, Panicked> {
+    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| Panicked(words_of(&*panic)))
 }
 
 pub(crate) fn words_of(panic: &(dyn Any + Send)) -> String {

@@ -25,6 +25,10 @@ const LEASES_MAX: usize = 128;
 /// Pages between lease and settlement, per connection: those in a request, on the CPU pool, and in a commit.
 const IN_FLIGHT_PER_CONNECTION: usize = 4;
 
+/// Shortest time between two looks at the frontier, unless the last one found as much as was asked for: hosts that become free one by
+/// one are asked for together.
+const LOOK_GAP: Duration = Duration::from_millis(2);
+
 /// Longest time between two looks at the frontier.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
 
@@ -160,9 +164,11 @@ impl Crawl {
                 }
                 continue;
             }
-            // Pages that a service keeps are not what the crawl is busy with, or a slow one would stop it.
-            let outside = usize::try_from(self.counters.outside.load(Relaxed)).unwrap_or(0);
+            // Pages that a service keeps are not what the crawl is busy with, or a slow one would stop it; nor are those that only wait.
+            let outside = self.counters.outside.load(Relaxed) + self.counters.resting.load(Relaxed);
+            let outside = usize::try_from(outside).unwrap_or(0);
             let room = (in_flight_max + outside).saturating_sub(tasks.len()).min(LEASES_MAX);
+            let looked = Instant::now();
             let answer = if room == 0 {
                 LeaseAnswer::Busy
             } else {
@@ -170,6 +176,7 @@ impl Crawl {
             };
             let look_again = match answer {
                 LeaseAnswer::Leased(leases) => {
+                    let is_all = leases.len() < room;
                     for lease in leases {
                         let crawl = self.clone();
                         tasks.spawn(async move {
@@ -180,7 +187,10 @@ impl Crawl {
                             result
                         });
                     }
-                    continue;
+                    if !is_all {
+                        continue;
+                    }
+                    looked
                 }
                 // Sources may still bring seeds.
                 LeaseAnswer::Finished { .. } if self.sources.is_busy() => Instant::now() + LOOK_AGAIN,
@@ -200,6 +210,7 @@ impl Crawl {
                 () = ordered => {}
                 () = changed(&mut stop) => {}
             }
+            tokio::time::sleep_until((looked + LOOK_GAP).into()).await;
         };
         self.sources.halt();
         self.drain(tasks, stop).await?;

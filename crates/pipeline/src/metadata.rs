@@ -4,7 +4,6 @@
 //! also the ones that gave no page: a redirect says where to, a denial says why.
 
 use oxrdf::{GraphName, Literal, NamedNode, NamedNodeRef, Term, Triple};
-use sha2::{Digest, Sha256};
 use webloom_archive::Place;
 use webloom_index::GraphWrite;
 use webloom_model::vocab::{META_PREFIX, dcterms, http, prov, rdf, rdfs, wl, xsd};
@@ -32,10 +31,11 @@ pub const VOLATILE: [NamedNodeRef<'_>; 11] = [
 /// Diagnostics kept of one page. A page broken in a thousand places is told by the first few.
 const DIAGNOSTICS_MAX: usize = 50;
 
-/// Metadata of a page that was fetched.
+/// Metadata of a page that was fetched, and whose body has this SHA-256.
 pub fn of_page(
     lease: &Lease,
     detected: &DetectedPage,
+    digest: &[u8; 32],
     text: &PageText,
     indexed: bool,
     diagnostics: &[Diagnostic],
@@ -57,7 +57,7 @@ pub fn of_page(
         about.say(dcterms::LANGUAGE, Literal::from(language.as_str()));
     }
     about.say(dcterms::EXTENT, integer(page.body.len() as u64));
-    about.say(wl::DIGEST, Literal::from(hex(&Sha256::digest(&page.body))));
+    about.say(wl::DIGEST, Literal::from(data_encoding::HEXLOWER.encode(digest)));
     about.diagnostics(diagnostics);
     about.triples
 }
@@ -250,8 +250,4 @@ pub(crate) fn integer(value: u64) -> Literal {
 
 pub(crate) fn date_time(time: &jiff::Timestamp) -> Literal {
     Literal::new_typed_literal(format!("{time:.3}"), xsd::DATE_TIME)
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -5,10 +5,11 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use oxrdf::{GraphName, Quad, Triple};
+use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
 use tracing::{debug, warn};
 use webloom_detect::detect;
-use webloom_extract::{Verdict, extract_links};
+use webloom_extract::{Novelty, Verdict, WordRuns, extract_links};
 use webloom_fetch::Tape;
 use webloom_index::{GraphWrite, WriteMode};
 use webloom_model::vocab::rdfs;
@@ -20,16 +21,22 @@ use webloom_model::{
 use webloom_transform::rules::Answers;
 use webloom_transform::transform_with;
 
-use crate::archive::{Account, Captures};
-use crate::contexts::{Missing, Tried};
+use crate::archive::{Account, Captures, Keeper};
+use crate::contexts::{Missing, Tried, Turn};
 use crate::counters::{Counters, Gauge, Phase};
-use crate::cpu::Panicked;
+use crate::cpu::{Panicked, caught};
 use crate::crawl::CrawlError;
 use crate::journal::Entry;
 use crate::metadata;
 use crate::rules::{self, Workers};
 use crate::spec::{CrawlSpec, StoredLinks};
-use crate::wiring::Crawl;
+use crate::wiring::{Crawl, Following};
+
+/// Longest time that a page waits for its host after robots.txt. A connection is kept that long.
+const REST_MAX: Duration = Duration::from_secs(4);
+
+/// Pages that wait so at once. They take next to no room, but some.
+const RESTING_MAX: u64 = 4096;
 
 /// Takes one page through the five phases. When it returns, the page's quads, text, metadata and links are
 /// durable, and the lease is settled; killed anywhere before, the lease is simply handed out again.
@@ -39,14 +46,22 @@ pub async fn process_page(crawl: &Crawl, lease: Lease) -> Result<(), CrawlError>
     }
     // Bytes are written down as they come, before anyone interprets them.
     let mut tape = crawl.tape();
-    let outcome = fetch(crawl, &lease, &mut tape).await;
+    let (outcome, robots_read) = fetch(crawl, &lease, &mut tape).await;
+    let sitemaps = if robots_read { sitemaps(crawl, &lease) } else { Vec::new() };
     let account = Account::of(&lease, &outcome, crawl.spec().work.attempts_max);
     let page = match outcome {
         FetchOutcome::Fetched(page) => *page,
-        no_page => return crawl.commit_archived(without_page(crawl, lease, no_page), account, tape).await,
+        no_page => {
+            let keeper = Keeper::new(crawl.archivist.clone(), account);
+            let mut settled = without_page(crawl, lease, no_page);
+            settled.settlement.links.extend(sitemaps);
+            return crawl.commit_archived(settled, keeper, tape).await;
+        }
     };
     let mut remains = Remains::of(&page);
-    let woven = match weave_whole(crawl, &lease, page, &mut remains, &mut tape).await {
+    let mut keeper = Keeper::new(crawl.archivist.clone(), account);
+    keeper.take(&mut tape);
+    let mut woven = match weave_whole(crawl, &lease, page, &mut keeper, &mut remains, &mut tape).await {
         Ok(woven) => {
             // The body has served; what waits for the commit are quads.
             drop(remains);
@@ -57,23 +72,23 @@ pub async fn process_page(crawl: &Crawl, lease: Lease) -> Result<(), CrawlError>
             remains.woven(&crawl.spec(), lease, &panicked.0)
         }
     };
-    crawl.commit_archived(without_stale_links(crawl, woven), account, tape).await
+    woven.settlement.links.extend(sitemaps);
+    crawl.commit_archived(woven, keeper, tape).await
 }
 
 /// Drops the links of a page that says nothing new, on a host that has said nothing new for a while, and says so.
-fn without_stale_links(crawl: &Crawl, mut woven: Woven) -> Woven {
-    if crawl.spec().stale_links || woven.settlement.links.is_empty() {
-        return woven;
+fn drop_stale_links(novelty: &Mutex<Novelty>, counters: &Counters, url: &PageUrl, woven: &mut Woven) {
+    let [page, .., metadata] = woven.writes.as_mut_slice() else { return };
+    let Some(text) = &page.text else { return };
+    if woven.settlement.links.is_empty() {
+        return;
     }
-    let [page, .., metadata] = woven.writes.as_mut_slice() else { return woven };
-    let (GraphName::NamedNode(name), Some(text)) = (&page.graph, &page.text) else { return woven };
-    let Ok(url) = PageUrl::parse(name.as_str()) else { return woven };
-    if crawl.novelty.lock().judge(&url, &text.body) == Verdict::Exhausted {
-        crawl.counters.stale_links.fetch_add(woven.settlement.links.len() as u64, Relaxed);
+    let runs = WordRuns::of(url, &text.body);
+    if novelty.lock().judge(url, &runs) == Verdict::Exhausted {
+        counters.stale_links.fetch_add(woven.settlement.links.len() as u64, Relaxed);
         woven.settlement.links.clear();
-        metadata.triples.push(metadata::of_stale(&url));
+        metadata.triples.push(metadata::of_stale(url));
     }
-    woven
 }
 
 /// Weaves a page with all that it needs from elsewhere: services are asked about it first, and what it names and nobody knows is
@@ -82,15 +97,16 @@ async fn weave_whole(
     crawl: &Crawl,
     lease: &Lease,
     page: FetchedPage,
+    keeper: &mut Keeper,
     remains: &mut Remains,
     tape: &mut Tape,
 ) -> Result<Woven, Panicked> {
     let mut answers = None;
-    let mut woven = match weave_on_pool(crawl, lease, page, 1, None).await? {
+    let mut woven = match weave_on_pool(crawl, lease, page, keeper, 1, None).await? {
         Weft::Woven(woven) => *woven,
         Weft::Asks(detected) => {
             answers = Some(ask(crawl, detected, remains).await);
-            match weave_on_pool(crawl, lease, remains.0.clone(), 1, answers.clone()).await? {
+            match weave_on_pool(crawl, lease, remains.0.clone(), keeper, 1, answers.clone()).await? {
                 Weft::Woven(woven) => *woven,
                 Weft::Asks(_) => return Err(Panicked("a page asks for what it was given".to_owned())),
             }
@@ -99,17 +115,17 @@ async fn weave_whole(
     let mut tried = Tried::default();
     // What is fetched can name more, which is missed only once it is there.
     while crawl.obtain(&woven.missing, &mut tried, tape).await {
-        match weave_on_pool(
-            crawl,
-            lease,
-            remains.0.clone(),
-            0,
-            answers.clone().or_else(|| Some(Arc::default())),
-        )
-        .await?
-        {
+        let answers = answers.clone().or_else(|| Some(Arc::default()));
+        match weave_on_pool(crawl, lease, remains.0.clone(), keeper, 0, answers).await? {
             Weft::Woven(again) => woven = *again,
             Weft::Asks(_) => break,
+        }
+    }
+    if !woven.missing.is_empty() {
+        // It will not get any better.
+        let Following { novelty, stale_links } = crawl.following();
+        if !stale_links {
+            drop_stale_links(&novelty, &crawl.counters, &remains.0.url, &mut woven);
         }
     }
     Ok(woven)
@@ -132,21 +148,78 @@ pub(crate) enum Weft {
     Asks(Box<DetectedPage>),
 }
 
-/// Detect, transform and extract only compute: they share one trip to the CPU pool. Counts as so many pages.
+/// Detect, transform and extract only compute, and so does packing what was received: they share one trip to the CPU pool. Counts
+/// as so many pages.
 async fn weave_on_pool(
     crawl: &Crawl,
     lease: &Lease,
     page: FetchedPage,
+    keeper: &mut Keeper,
     pages: u64,
     answers: Option<Arc<Answers>>,
 ) -> Result<Weft, Panicked> {
     let (spec, counters, lease) = (crawl.spec(), crawl.counters.clone(), lease.clone());
+    let Following { novelty, stale_links } = crawl.following();
+    let mut packer = std::mem::take(keeper);
     let _working = Gauge::new(&crawl.counters.working);
-    crawl.cpu.run(move || weave(&spec, &counters, lease, page, pages, answers.as_deref())).await
+    let work = move || {
+        let url = page.url.clone();
+        let mut weft = caught(|| weave(&spec, &counters, lease, page, pages, answers.as_deref()));
+        match &mut weft {
+            Ok(Weft::Woven(woven)) => {
+                // With something missing the page may be woven again.
+                if !stale_links && woven.missing.is_empty() {
+                    drop_stale_links(&novelty, &counters, &url, woven);
+                }
+                packer.pack(woven.has_data());
+            }
+            Ok(Weft::Asks(_)) => {}
+            // Nothing is known of the page then.
+            Err(_) => packer.pack(false),
+        }
+        (weft, packer)
+    };
+    let (weft, packer) = crawl.cpu.run(work).await?;
+    *keeper = packer;
+    weft
 }
 
-/// Asks for the page, and tells the frontier the moment the host is free again.
-async fn fetch(crawl: &Crawl, lease: &Lease, tape: &mut Tape) -> FetchOutcome {
+/// Asks for the page, and tells the frontier the moment the host is free again. Where robots.txt has to come first, the page follows
+/// over the same connection as soon as its host may be asked again, if that is soon. True when robots.txt was read.
+async fn fetch(crawl: &Crawl, lease: &Lease, tape: &mut Tape) -> (FetchOutcome, bool) {
+    let (outcome, hint) = request(crawl, lease, tape).await;
+    crawl.frontier.request_finished(lease.id, hint);
+    crawl.host_freed.notify_one();
+    if !matches!(outcome, FetchOutcome::RobotsFirst) {
+        return (outcome, false);
+    }
+    let Some(mut turn) = next_turn(crawl, lease.url().host()).await else { return (outcome, true) };
+    let (outcome, hint) = request(crawl, lease, tape).await;
+    turn.hint = hint;
+    (outcome, true)
+}
+
+/// The next turn of a host, if nobody else has it and it is worth waiting for.
+async fn next_turn<'a>(crawl: &'a Crawl, host: &str) -> Option<Turn<'a>> {
+    if crawl.counters.resting.load(Relaxed) >= RESTING_MAX {
+        return None;
+    }
+    let (mut turn, moment) = Turn::reserve(&*crawl.frontier, &crawl.host_freed, host)?;
+    let now = Instant::now();
+    if moment > now {
+        if moment > now + REST_MAX {
+            return None;
+        }
+        let _resting = Gauge::new(&crawl.counters.resting);
+        tokio::time::sleep_until(moment.into()).await;
+    }
+    // From here on the host may have been asked, whatever becomes of this task.
+    turn.hint = HostHint::default();
+    Some(turn)
+}
+
+/// One request, or none where robots.txt forbids it. What it tells of the host is for the frontier.
+async fn request(crawl: &Crawl, lease: &Lease, tape: &mut Tape) -> (FetchOutcome, HostHint) {
     // A closed semaphore would mean the crawl is being torn down; then this task is gone too.
     let _place = crawl.connections.acquire().await;
     let _fetching = Gauge::new(&crawl.counters.fetching);
@@ -154,13 +227,11 @@ async fn fetch(crawl: &Crawl, lease: &Lease, tape: &mut Tape) -> FetchOutcome {
     let (outcome, mut hint) = crawl.fetcher.fetch_taped(lease, tape).await;
     count_answer(&crawl.counters, &outcome, start.elapsed());
     tell_manners(&mut hint, &outcome, start.elapsed());
-    crawl.frontier.request_finished(lease.id, hint);
-    crawl.host_freed.notify_one();
     if let FetchOutcome::Fetched(page) = &outcome {
         crawl.counters.add(Phase::Fetch, 1, start.elapsed());
         crawl.counters.wire_bytes.fetch_add(page.wire_bytes, Relaxed);
     }
-    outcome
+    (outcome, hint)
 }
 
 /// What came of a request, in numbers.
@@ -257,6 +328,11 @@ impl Woven {
         }
     }
 
+    /// True when some syntax of the page says something.
+    pub(crate) fn has_data(&self) -> bool {
+        self.entry.as_ref().is_some_and(|entry| !entry.syntaxes.is_empty())
+    }
+
     /// With something to tell those who watch.
     fn told(mut self, entry: Entry) -> Self {
         self.entry = Some(entry);
@@ -298,7 +374,8 @@ pub(crate) fn weave(
     let mut diagnostics = detected.page.diagnostics.clone();
     diagnostics.append(&mut graph.diagnostics);
     diagnostics.append(&mut extracted.diagnostics);
-    let mut woven = store(spec, lease, &detected, graph, extracted.links, &diagnostics);
+    let digest = validators.digest.unwrap_or_default();
+    let mut woven = store(spec, lease, &detected, &digest, graph, extracted.links, &diagnostics);
     woven.settlement.validators = Some(validators);
     Weft::Woven(Box::new(woven))
 }
@@ -309,11 +386,12 @@ fn validators_of(page: &FetchedPage) -> Validators {
     const FIELD_BYTES_MAX: usize = 512;
     let field =
         |name: &str| page.header(name).filter(|value| value.len() <= FIELD_BYTES_MAX).map(str::to_owned);
-    Validators {
-        etag: field("etag"),
-        last_modified: field("last-modified"),
-        digest: Some(Sha256::digest(&page.body).into()),
-    }
+    Validators { etag: field("etag"), last_modified: field("last-modified"), digest: Some(digest_of(page)) }
+}
+
+/// SHA-256 of the body.
+pub fn digest_of(page: &FetchedPage) -> [u8; 32] {
+    Sha256::digest(&page.body).into()
 }
 
 /// Whether a page that came whole is the one that is in the index. Headers that say something of their own must be read
@@ -340,13 +418,14 @@ fn store(
     spec: &CrawlSpec,
     lease: Lease,
     detected: &DetectedPage,
+    digest: &[u8; 32],
     mut graph: PageGraph,
     links: Vec<LinkCandidate>,
     diagnostics: &[Diagnostic],
 ) -> Woven {
     let url = &detected.page.url;
     let indexed = !graph.robots.noindex;
-    let mut metadata = metadata::of_page(&lease, detected, &graph.text, indexed, diagnostics);
+    let mut metadata = metadata::of_page(&lease, detected, digest, &graph.text, indexed, diagnostics);
     metadata.extend(metadata::of_steps(url, &graph.steps));
     let quads = if indexed { stored_quads(spec.stored_links, url, &mut graph) } else { Vec::new() };
     let page = GraphWrite {
@@ -411,9 +490,7 @@ fn without_page(crawl: &Crawl, lease: Lease, outcome: FetchOutcome) -> Woven {
     let settle = |kind, links| Settlement { lease: lease.id, kind, links, validators: None };
     match outcome {
         FetchOutcome::Fetched(_) => unreachable!("a page is woven, not settled without one"),
-        FetchOutcome::RobotsFirst => {
-            Woven::new(Vec::new(), settle(SettlementKind::Returned, sitemaps(crawl, &lease)))
-        }
+        FetchOutcome::RobotsFirst => Woven::new(Vec::new(), settle(SettlementKind::Returned, Vec::new())),
         FetchOutcome::Unchanged(answer) => {
             crawl.counters.not_a_page("unchanged");
             unchanged(&lease, answer.validators)
@@ -531,7 +608,8 @@ impl Remains {
         };
         let diagnostic =
             Diagnostic::error("reader-panicked", format!("a reader gave up on this page: {reason}"));
-        store(spec, lease, &detected, PageGraph::default(), Vec::new(), &[diagnostic])
+        let digest = digest_of(&detected.page);
+        store(spec, lease, &detected, &digest, PageGraph::default(), Vec::new(), &[diagnostic])
     }
 }
 

@@ -100,7 +100,7 @@ pub struct Crawl {
     pub(crate) index: Arc<Index>,
     pub(crate) counters: Arc<Counters>,
     /// What hosts said already.
-    pub(crate) novelty: Mutex<Novelty>,
+    novelty: Arc<Mutex<Novelty>>,
     /// Orders from other processes.
     pub(crate) spool: Spool,
     /// Rung when a host may be asked again or a page was settled.
@@ -166,7 +166,7 @@ impl Crawl {
             sources,
             index,
             counters,
-            novelty: Mutex::new(Novelty::new(NoveltyRules::default())),
+            novelty: Arc::new(Mutex::new(Novelty::new(NoveltyRules::default()))),
             spool: Spool::new(data.spool()),
             host_freed: Notify::new(),
             control: CrawlControl::new(spec, data.spec()),
@@ -189,6 +189,11 @@ impl Crawl {
         self.control.clone()
     }
 
+    /// What decides whether the links of a page that says nothing new are followed.
+    pub(crate) fn following(&self) -> Following {
+        Following { novelty: self.novelty.clone(), stale_links: self.spec().stale_links }
+    }
+
     /// The specification as it is now.
     pub(crate) fn spec(&self) -> Arc<CrawlSpec> {
         self.control.spec()
@@ -208,6 +213,14 @@ impl Crawl {
     pub fn index(&self) -> Arc<Index> {
         self.index.clone()
     }
+}
+
+/// See [`Crawl::following`].
+pub(crate) struct Following {
+    /// What hosts said already.
+    pub(crate) novelty: Arc<Mutex<Novelty>>,
+    /// True when they are followed in any case.
+    pub(crate) stale_links: bool,
 }
 
 /// What each file of the archive says of the crawl it is from.

@@ -16,7 +16,7 @@ use webloom_archive::{
     ArchiveSettings, ArchiveWriter, CaptureMaker, Dictionary, DictionarySource, Notes, PackedCapture, Packing,
 };
 use webloom_fetch::Tape;
-use webloom_model::{Exchange, FetchOutcome, Lease, PageUrl, Purpose, Truncated};
+use webloom_model::{Exchange, FetchOutcome, Lease, Purpose, Truncated};
 
 pub(crate) use self::ledger::Ledger;
 use crate::counters::Counters;
@@ -111,9 +111,9 @@ pub(crate) struct Captures {
 }
 
 /// What is told of a lease beside its exchanges.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Account {
-    url: PageUrl,
+    url: String,
     notes: Notes,
     /// The URL is done with and gave no page.
     is_without_page: bool,
@@ -149,7 +149,7 @@ impl Account {
             notes.push((note::CODE, code.to_owned()));
             notes.push((note::REASON, reason));
         }
-        Self { url: candidate.url.clone(), notes, is_without_page }
+        Self { url: candidate.url.as_str().to_owned(), notes, is_without_page }
     }
 }
 
@@ -200,7 +200,7 @@ impl Archivist {
             captures.records.append(self.maker.capture(exchange, &notes)?);
         }
         if page.is_empty() && account.is_without_page && self.keep == Keep::All {
-            let told = self.maker.without_answer(account.url.as_str(), Timestamp::now(), &account.notes)?;
+            let told = self.maker.without_answer(&account.url, Timestamp::now(), &account.notes)?;
             captures.records.append(told);
         }
         for exchange in &others {
@@ -266,23 +266,74 @@ impl Crawl {
         if self.archivist.is_some() { Tape::on() } else { Tape::off() }
     }
 
-    /// Packs what was received, and returns when it and what was made of it are durable.
+    /// Returns when what was received and what was made of it are durable. What is left to pack are the answers of those that
+    /// gave no page, and of what a page named.
     pub(crate) async fn commit_archived(
         &self,
         mut woven: Woven,
-        account: Account,
-        tape: Tape,
+        mut keeper: Keeper,
+        mut tape: Tape,
     ) -> Result<(), CrawlError> {
-        if let Some(archivist) = self.archivist.clone() {
-            let has_data = woven.entry.as_ref().is_some_and(|entry| !entry.syntaxes.is_empty());
-            let exchanges = tape.into_exchanges();
-            let packed = self.cpu.run(move || archivist.pack(exchanges, &account, has_data)).await;
-            match packed {
-                Ok(Ok(captures)) => woven.captures = captures,
-                Ok(Err(failed)) => error!(%failed, "an answer cannot be packed for the archive"),
-                Err(panicked) => error!(reason = panicked.0, "an answer cannot be packed for the archive"),
+        keeper.take(&mut tape);
+        let has_data = woven.has_data();
+        if keeper.is_light() {
+            keeper.pack(has_data);
+        } else {
+            let packed = self.cpu.run(move || {
+                keeper.pack(has_data);
+                keeper
+            });
+            match packed.await {
+                Ok(packed) => keeper = packed,
+                Err(panicked) => {
+                    error!(reason = panicked.0, "an answer cannot be packed for the archive");
+                    keeper = Keeper::default();
+                }
             }
         }
+        woven.captures = keeper.captures;
         self.committer.commit(woven).await
+    }
+}
+
+/// Bytes of bodies up to which packing takes less time than handing it over to somebody else.
+const LIGHT_BYTES_MAX: usize = 4 << 10;
+
+/// What was received on the way to a page: exchanges as they come, then records.
+#[derive(Debug, Default)]
+pub(crate) struct Keeper {
+    /// Nothing when what was received is not kept.
+    archivist: Option<Arc<Archivist>>,
+    account: Account,
+    exchanges: Vec<Exchange>,
+    captures: Captures,
+}
+
+impl Keeper {
+    pub(crate) fn new(archivist: Option<Arc<Archivist>>, account: Account) -> Self {
+        Self { archivist, account, exchanges: Vec::new(), captures: Captures::default() }
+    }
+
+    /// Takes what is on a tape.
+    pub(crate) fn take(&mut self, tape: &mut Tape) {
+        self.exchanges.append(&mut tape.take_exchanges());
+    }
+
+    /// True when there is little to pack.
+    fn is_light(&self) -> bool {
+        self.exchanges.iter().map(|exchange| exchange.body.len()).sum::<usize>() <= LIGHT_BYTES_MAX
+    }
+
+    /// Makes records of the exchanges.
+    pub(crate) fn pack(&mut self, has_data: bool) {
+        let Some(archivist) = &self.archivist else { return };
+        let exchanges = std::mem::take(&mut self.exchanges);
+        match archivist.pack(exchanges, &self.account, has_data) {
+            Ok(Captures { records, begins_with_page }) => {
+                self.captures.records.append(records);
+                self.captures.begins_with_page |= begins_with_page;
+            }
+            Err(failed) => error!(%failed, "an answer cannot be packed for the archive"),
+        }
     }
 }

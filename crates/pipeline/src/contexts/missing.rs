@@ -16,6 +16,13 @@ pub(crate) struct Missing {
     pub(crate) documents: Vec<String>,
 }
 
+impl Missing {
+    /// True when the page has all it needs.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.contexts.is_empty() && self.documents.is_empty()
+    }
+}
+
 /// What was asked for on behalf of one page.
 #[derive(Debug, Default)]
 pub(crate) struct Tried {

@@ -57,15 +57,19 @@ impl BenchCrawl {
                 let _ = Command::new("kill").args(["-INT", &own]).status();
             });
         }
+        let start = Start::now();
         let report =
             crawl(&DataDir::new(&data), crawl_spec(&self.web, &server, &self.delay)?, Show::for_stderr())?;
+        let rate = Rate {
+            seconds: report.counters.elapsed().as_secs_f64(),
+            ..start.rate(report.summary.counts.indexed)
+        };
         let usage = Usage::now();
         let expected = web.expected();
-        let rate = report.summary.counts.indexed as f64 / report.counters.elapsed().as_secs_f64().max(1e-3);
         if self.json {
             let mut json = report.to_json();
             if let Some(compared) = &compared {
-                json["compared"] = compared.to_json(rate);
+                json["compared"] = compared.to_json(&rate);
             }
             json["peak_rss_bytes"] = usage.peak_rss_bytes.into();
             json["cpu_seconds"] = usage.cpu_seconds.into();
@@ -84,7 +88,7 @@ impl BenchCrawl {
                 expected.pages,
             )?;
             if let Some(compared) = &compared {
-                writeln!(out, "{}", compared.to_text(rate))?;
+                writeln!(out, "{}", compared.to_text(&rate))?;
             }
         }
         if self.data.is_none() {
@@ -99,15 +103,15 @@ impl BenchCrawl {
         let spec = crawl_spec(&self.web, server, &self.delay)?;
         let connections = spec.work.connections;
         let urls: Vec<String> = self.web.web().expected_urls().collect();
-        let started = Instant::now();
+        let start = Start::now();
         let (pages, bytes) =
             runtime.block_on(download::all(&urls, server.address, &server.ca_pem, connections))?;
-        let bare = Rate { pages, seconds: started.elapsed().as_secs_f64() };
+        let bare = start.rate(pages);
         eprintln!("bare download: {bare}, {bytes} bytes");
         let folder = tempfile::tempdir()?;
-        let started = Instant::now();
+        let start = Start::now();
         let pages = runtime.block_on(links::crawl(spec, folder.path()))?;
-        let links = Rate { pages, seconds: started.elapsed().as_secs_f64() };
+        let links = start.rate(pages);
         eprintln!("fetch, links, seen, politeness: {links}");
         runtime.shutdown_timeout(Duration::from_millis(200));
         Ok(Compared { bare, links })
@@ -123,38 +127,79 @@ struct Compared {
 struct Rate {
     pages: u64,
     seconds: f64,
+    cpu_seconds: f64,
+}
+
+/// When a contender began, by the wall and by what this process had used.
+struct Start {
+    at: Instant,
+    cpu_seconds: f64,
+}
+
+impl Start {
+    fn now() -> Self {
+        Self { at: Instant::now(), cpu_seconds: Usage::now().cpu_seconds }
+    }
+
+    fn rate(&self, pages: u64) -> Rate {
+        Rate {
+            pages,
+            seconds: self.at.elapsed().as_secs_f64(),
+            cpu_seconds: Usage::now().cpu_seconds - self.cpu_seconds,
+        }
+    }
 }
 
 impl Rate {
     fn per_second(&self) -> f64 {
         self.pages as f64 / self.seconds.max(1e-3)
     }
+
+    /// Microseconds of a core that a page takes, the server's own not counted.
+    fn cpu_us(&self) -> f64 {
+        self.cpu_seconds * 1e6 / self.pages.max(1) as f64
+    }
 }
 
 impl std::fmt::Display for Rate {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} pages in {:.1} s ({:.0}/s)", self.pages, self.seconds, self.per_second())
+        let Self { pages, seconds, .. } = self;
+        write!(
+            f,
+            "{pages} pages in {seconds:.1} s ({:.0}/s, {:.0} CPU-us each)",
+            self.per_second(),
+            self.cpu_us()
+        )
     }
 }
 
 impl Compared {
-    fn to_json(&self, whole: f64) -> serde_json::Value {
+    fn to_json(&self, whole: &Rate) -> serde_json::Value {
+        let bare = self.bare.per_second();
         json!({
-            "bare_pages_per_second": self.bare.per_second(),
+            "bare_pages_per_second": bare,
             "links_pages_per_second": self.links.per_second(),
-            "whole_pages_per_second": whole,
-            "links_of_bare": self.links.per_second() / self.bare.per_second(),
-            "whole_of_bare": whole / self.bare.per_second(),
+            "whole_pages_per_second": whole.per_second(),
+            "links_of_bare": self.links.per_second() / bare,
+            "whole_of_bare": whole.per_second() / bare,
+            "bare_cpu_us_per_page": self.bare.cpu_us(),
+            "links_cpu_us_per_page": self.links.cpu_us(),
+            "whole_cpu_us_per_page": whole.cpu_us(),
         })
     }
 
-    fn to_text(&self, whole: f64) -> String {
+    fn to_text(&self, whole: &Rate) -> String {
         let bare = self.bare.per_second();
         format!(
-            "pages/s: bare download {bare:.0}; fetch, links, seen, politeness {:.0} ({:.2} of bare); whole pipeline {whole:.0} ({:.2} of bare)",
+            "pages/s: bare download {bare:.0}; fetch, links, seen, politeness {:.0} ({:.2} of bare); whole pipeline {:.0} ({:.2} of bare)\n\
+             CPU-us a page, without the server: {:.0}, {:.0}, {:.0}",
             self.links.per_second(),
             self.links.per_second() / bare,
-            whole / bare,
+            whole.per_second(),
+            whole.per_second() / bare,
+            self.bare.cpu_us(),
+            self.links.cpu_us(),
+            whole.cpu_us(),
         )
     }
 }

@@ -17,6 +17,9 @@ use webloom_model::{
 use webloom_pipeline::CrawlSpec;
 use webloom_transform::{Syntax, transform};
 
+/// Shortest time between two looks at the frontier, as in a crawl.
+const LOOK_GAP: Duration = Duration::from_millis(2);
+
 /// Settlements of one write.
 const BATCH_MAX: usize = 500;
 
@@ -48,12 +51,14 @@ pub(super) async fn crawl(mut spec: CrawlSpec, folder: &Path) -> anyhow::Result<
     loop {
         while tasks.try_join_next().is_some() {}
         let room = in_flight_max.saturating_sub(tasks.len()).min(128);
+        let looked = Instant::now();
         let answer = match room {
             0 => LeaseAnswer::Busy,
             _ => tokio::task::block_in_place(|| parts.frontier.lease(room))?,
         };
         let until = match answer {
             LeaseAnswer::Leased(leases) => {
+                let is_all = leases.len() < room;
                 for lease in leases {
                     let (parts, settled) = (parts.clone(), settled.clone());
                     tasks.spawn(async move {
@@ -62,7 +67,10 @@ pub(super) async fn crawl(mut spec: CrawlSpec, folder: &Path) -> anyhow::Result<
                         let _ = settled.send(settlement).await;
                     });
                 }
-                continue;
+                if !is_all {
+                    continue;
+                }
+                looked
             }
             LeaseAnswer::Finished { .. } => break,
             LeaseAnswer::Busy => Instant::now() + Duration::from_millis(100),
@@ -72,6 +80,7 @@ pub(super) async fn crawl(mut spec: CrawlSpec, folder: &Path) -> anyhow::Result<
             () = tokio::time::sleep_until(until.into()) => {}
             () = parts.freed.notified() => {}
         }
+        tokio::time::sleep_until((looked + LOOK_GAP).into()).await;
     }
     drop(settled);
     settler.await??;
@@ -79,18 +88,27 @@ pub(super) async fn crawl(mut spec: CrawlSpec, folder: &Path) -> anyhow::Result<
 }
 
 async fn page(parts: &Arc<Parts>, lease: Lease) -> Settlement {
-    let (outcome, hint) = parts.fetcher.fetch(&lease).await;
+    let (mut outcome, hint) = parts.fetcher.fetch(&lease).await;
     parts.frontier.request_finished(lease.id, hint);
+    // As in a crawl, the page follows its robots.txt.
+    if matches!(outcome, FetchOutcome::RobotsFirst)
+        && let Some(moment) = parts.frontier.reserve(lease.url().host())
+    {
+        tokio::time::sleep_until(moment.into()).await;
+        let (page, hint) = parts.fetcher.fetch(&lease).await;
+        parts.frontier.release(lease.url().host(), hint);
+        outcome = page;
+    }
     parts.freed.notify_one();
     let settlement = |kind, links| Settlement { lease: lease.id, kind, links, validators: None };
     match outcome {
         FetchOutcome::Fetched(page) => {
             parts.pages.fetch_add(1, Relaxed);
-            let links = tokio::task::block_in_place(|| {
-                let detected = detect(*page);
-                let graph = transform(&detected, &parts.spec.transform);
-                extract_links(&detected.page.url, lease.candidate.depth, &graph, &parts.spec.links).links
-            });
+            // A page takes less time than handing it over to another thread would be worth.
+            let detected = detect(*page);
+            let graph = transform(&detected, &parts.spec.transform);
+            let links =
+                extract_links(&detected.page.url, lease.candidate.depth, &graph, &parts.spec.links).links;
             settlement(SettlementKind::Indexed, links)
         }
         FetchOutcome::Redirected(redirect) => {
@@ -107,7 +125,9 @@ async fn page(parts: &Arc<Parts>, lease: Lease) -> Settlement {
 fn settle_all(parts: &Parts, mut settlements: mpsc::Receiver<Settlement>) -> anyhow::Result<()> {
     while let Some(first) = settlements.blocking_recv() {
         let mut batch = vec![first];
-        while let (true, Ok(next)) = (batch.len() < BATCH_MAX, settlements.try_recv()) {
+        while batch.len() < BATCH_MAX
+            && let Ok(next) = settlements.try_recv()
+        {
             batch.push(next);
         }
         parts.frontier.settle(batch)?;

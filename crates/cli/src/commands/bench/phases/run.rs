@@ -14,6 +14,7 @@ use webloom_index::{Batch, GraphWrite, Index, IndexConfig};
 use webloom_model::{
     DetectedPage, FetchOutcome, FetchedPage, Lease, LeaseId, LinkCandidate, PageGraph, PageUrl, SystemClock,
 };
+use webloom_pipeline::process::digest_of;
 use webloom_pipeline::{CrawlSpec, DataDir, metadata};
 use webloom_transform::transform;
 
@@ -133,7 +134,14 @@ async fn fetch_one(fetcher: &Fetcher, url: PageUrl) -> Option<FetchedPage> {
 /// What a crawl writes of a page.
 pub(in super::super) fn writes(page: &DetectedPage, graph: PageGraph) -> Vec<GraphWrite> {
     let url = &page.page.url;
-    let about = metadata::of_page(&lease(url.clone()), page, &graph.text, true, &graph.diagnostics);
+    let about = metadata::of_page(
+        &lease(url.clone()),
+        page,
+        &digest_of(&page.page),
+        &graph.text,
+        true,
+        &graph.diagnostics,
+    );
     let triples = graph.quads.into_iter().map(Triple::from).collect();
     vec![
         GraphWrite::replace(url.graph_name(), triples).with_text(graph.text),
