@@ -9,7 +9,7 @@ use crate::run::format_number::DecimalFormat;
 use crate::tree::{NONE, NameId, Names, Tree, XML_NAMESPACE, qualified};
 use crate::xml::characters::is_qname;
 use crate::xpath::ast::{Expr, StaticScope};
-use crate::xpath::pattern::Pattern;
+use crate::xpath::pattern::{OnlyNames, Pattern};
 
 /// Everything there is to run.
 #[derive(Debug)]
@@ -56,17 +56,40 @@ pub(crate) struct OutName {
     pub(crate) prefix: Arc<str>,
     pub(crate) local: Arc<str>,
     pub(crate) namespace: Arc<str>,
-    /// Prefix and local part as they are written.
-    pub(crate) qualified: Arc<str>,
+    /// Prefix and local part as they are written, in a start tag and an end tag: `<a:b></a:b>`.
+    tags: Arc<str>,
     /// Its number in the names of the stylesheet, or [`NONE`].
     pub(crate) name: NameId,
 }
 
 impl OutName {
     pub(crate) fn new(prefix: Arc<str>, local: Arc<str>, namespace: Arc<str>, name: NameId) -> Self {
-        let qualified =
-            if prefix.is_empty() { Arc::clone(&local) } else { Arc::from(qualified(&prefix, &local)) };
-        Self { prefix, local, namespace, qualified, name }
+        let qualified = qualified(&prefix, &local);
+        let tags = Arc::from(format!("<{qualified}></{qualified}>"));
+        Self { prefix, local, namespace, tags, name }
+    }
+
+    /// Prefix and local part as they are written.
+    #[inline]
+    pub(crate) fn qualified(&self) -> &str {
+        &self.tags[1..self.start_length()]
+    }
+
+    /// The start tag, up to where attributes may follow.
+    #[inline]
+    pub(crate) fn start_tag(&self) -> &str {
+        &self.tags[..self.start_length()]
+    }
+
+    /// The end tag.
+    #[inline]
+    pub(crate) fn end_tag(&self) -> &str {
+        &self.tags[self.start_length() + 1..]
+    }
+
+    #[inline]
+    fn start_length(&self) -> usize {
+        self.tags.len() / 2 - 1
     }
 
     pub(crate) fn same(&self, other: &Self) -> bool {
@@ -380,9 +403,8 @@ pub(crate) struct Mode {
 #[derive(Debug)]
 pub(crate) struct Rule {
     pub(crate) pattern: Pattern,
-    /// The names of the parent, its parent and so on, where the pattern asks for nothing but these and what the
-    /// tables of [`Mode`] have told already.
-    pub(crate) only_parents: Option<Vec<NameId>>,
+    /// What is left to ask where the pattern asks for names alone.
+    pub(crate) only_names: Option<OnlyNames>,
     pub(crate) template: u32,
     pub(crate) precedence: u32,
     pub(crate) priority: f64,

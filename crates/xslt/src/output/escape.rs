@@ -26,33 +26,49 @@ fn plain_blocks<const N: usize>(bytes: &[u8], special: &[(u8, &str); N], complet
     bytes.as_chunks::<BLOCK>().0.iter().take_while(is_plain).count() * BLOCK
 }
 
+/// For each byte 0, or 1 and more for those that have a replacement.
+const fn table<const N: usize>(special: &[(u8, &str); N]) -> [u8; 256] {
+    let mut table = [0; 256];
+    let mut number = 0;
+    while number < N {
+        table[special[number].0 as usize] = number as u8 + 1;
+        number += 1;
+    }
+    table
+}
+
 /// Writes `text` with what `special` has for a byte in its place; characters the encoding lacks become references.
 #[inline]
-fn escape<const N: usize>(out: &mut String, text: &str, encoding: Encoding, special: &[(u8, &str); N]) {
+fn escape<const N: usize>(
+    out: &mut String,
+    text: &str,
+    encoding: Encoding,
+    special: &[(u8, &str); N],
+    table: &[u8; 256],
+) {
     let bytes = text.as_bytes();
     let mut start = 0;
     let complete = encoding.is_complete();
     let mut at = plain_blocks(bytes, special, complete);
-    while at < bytes.len() {
-        let byte = bytes[at];
-        if byte < 0x80 {
-            at += 1;
-            if let Some((_, replacement)) = special.iter().find(|(special, _)| *special == byte) {
-                out.push_str(&text[start..at - 1]);
-                out.push_str(replacement);
+    while let Some(byte) = bytes.get(at) {
+        match table[usize::from(*byte)] {
+            0 if complete || *byte < 0x80 => at += 1,
+            0 => {
+                let Some(character) = text[at..].chars().next() else { break };
+                if !encoding.has(character) {
+                    out.push_str(&text[start..at]);
+                    reference(out, character);
+                    start = at + character.len_utf8();
+                }
+                at += character.len_utf8();
+            }
+            number => {
+                out.push_str(&text[start..at]);
+                out.push_str(special[usize::from(number) - 1].1);
+                at += 1;
                 start = at;
                 at += plain_blocks(&bytes[at..], special, complete);
             }
-        } else if complete {
-            at += 1;
-        } else {
-            let Some(character) = text[at..].chars().next() else { break };
-            if !encoding.has(character) {
-                out.push_str(&text[start..at]);
-                reference(out, character);
-                start = at + character.len_utf8();
-            }
-            at += character.len_utf8();
         }
     }
     out.push_str(&text[start..]);
@@ -60,7 +76,8 @@ fn escape<const N: usize>(out: &mut String, text: &str, encoding: Encoding, spec
 
 pub(super) fn text(out: &mut String, text: &str, encoding: Encoding) {
     const SPECIAL: [(u8, &str); 4] = [(b'<', "&lt;"), (b'>', "&gt;"), (b'&', "&amp;"), (b'\r', "&#13;")];
-    escape(out, text, encoding, &SPECIAL);
+    const TABLE: [u8; 256] = table(&SPECIAL);
+    escape(out, text, encoding, &SPECIAL, &TABLE);
 }
 
 pub(super) fn attribute(out: &mut String, text: &str, encoding: Encoding) {
@@ -73,13 +90,15 @@ pub(super) fn attribute(out: &mut String, text: &str, encoding: Encoding) {
         (b'\r', "&#13;"),
         (b'\t', "&#9;"),
     ];
-    escape(out, text, encoding, &SPECIAL);
+    const TABLE: [u8; 256] = table(&SPECIAL);
+    escape(out, text, encoding, &SPECIAL, &TABLE);
 }
 
 /// Text in HTML.
 pub(super) fn html_text(out: &mut String, text: &str, encoding: Encoding) {
     const SPECIAL: [(u8, &str); 3] = [(b'<', "&lt;"), (b'>', "&gt;"), (b'&', "&amp;")];
-    escape(out, text, encoding, &SPECIAL);
+    const TABLE: [u8; 256] = table(&SPECIAL);
+    escape(out, text, encoding, &SPECIAL, &TABLE);
 }
 
 /// An attribute in HTML: `<` stays, and so does `&` before `{`.
@@ -95,7 +114,8 @@ pub(super) fn html_attribute(out: &mut String, text: &str, encoding: Encoding) {
 
 fn html_attribute_part(out: &mut String, text: &str, encoding: Encoding) {
     const SPECIAL: [(u8, &str); 2] = [(b'&', "&amp;"), (b'"', "&quot;")];
-    escape(out, text, encoding, &SPECIAL);
+    const TABLE: [u8; 256] = table(&SPECIAL);
+    escape(out, text, encoding, &SPECIAL, &TABLE);
 }
 
 /// An address in HTML: characters beyond ASCII become percent escapes of their UTF-8 bytes.
@@ -114,7 +134,7 @@ pub(super) fn uri(text: &str) -> String {
 
 /// Text that is written as it is; references only where the encoding has no such character.
 pub(super) fn raw(out: &mut String, text: &str, encoding: Encoding) {
-    escape(out, text, encoding, &[]);
+    escape(out, text, encoding, &[], &[0; 256]);
 }
 
 /// Text as CDATA sections: `]]>` is split, and characters the encoding lacks stand between sections.

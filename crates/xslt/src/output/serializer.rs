@@ -157,7 +157,7 @@ impl<'t> Serializer<'t> {
             return;
         }
         self.out.push_str("<!DOCTYPE ");
-        self.out.push_str(&element.qualified);
+        self.out.push_str(element.qualified());
         if let Some(public) = public {
             self.out.push_str(" PUBLIC ");
             push_identifier(&mut self.out, public);
@@ -239,8 +239,7 @@ impl<'t> Serializer<'t> {
         }
         self.before_child(html && html::is_inline(&name.local));
         let inserted_before = self.inserted.len();
-        self.out.push('<');
-        self.out.push_str(&name.qualified);
+        self.out.push_str(name.start_tag());
         for (prefix, uri) in declarations {
             self.out.push_str(if prefix.is_empty() { " xmlns" } else { " xmlns:" });
             self.out.push_str(prefix);
@@ -250,7 +249,7 @@ impl<'t> Serializer<'t> {
         }
         for attribute in attributes {
             self.out.push(' ');
-            self.out.push_str(&attribute.name.qualified);
+            self.out.push_str(attribute.name.qualified());
             let plain = attribute.name.namespace.is_empty();
             if html
                 && plain
@@ -275,13 +274,13 @@ impl<'t> Serializer<'t> {
                 .cdata_elements
                 .iter()
                 .any(|(namespace, local)| *local == name.local && *namespace == name.namespace);
-        let keeps = attributes.iter().any(|attribute| {
+        let keeps_space = |attribute: &OutAttribute<'t>| {
             &*attribute.name.local == "space"
                 && *attribute.name.namespace == *XML_NAMESPACE
                 && &*attribute.value == "preserve"
-        });
+        };
         let indents = self.open.last().map_or_else(|| self.indents(), |open| open.indents)
-            && !keeps
+            && !attributes.iter().any(keeps_space)
             && !(html && html::keeps_space(&name.local));
         let head = html && self.open.len() == 1 && name.local.eq_ignore_ascii_case("head");
         self.open.push(Open {
@@ -359,9 +358,7 @@ impl<'t> Serializer<'t> {
             self.break_line(depth);
         }
         if let Some(open) = self.open.pop() {
-            self.out.push_str("</");
-            self.out.push_str(&open.name.qualified);
-            self.out.push('>');
+            self.out.push_str(open.name.end_tag());
         }
         self.check()
     }

@@ -99,9 +99,9 @@ impl<'t> Machine<'t> {
                 let flow = machine.with_frame(target.slots, |machine| machine.body(&target.body, context))?;
                 match flow {
                     Flow::Next => return Ok(()),
-                    Flow::TailCall { template: next, passed } => {
-                        template = next;
-                        machine.passed = passed;
+                    Flow::TailCall(call) => {
+                        template = call.template;
+                        machine.passed = call.passed;
                     }
                     Flow::Result(_) => return Err(run_error("func:result must be in a function")),
                 }

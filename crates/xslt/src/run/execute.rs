@@ -10,7 +10,7 @@ use crate::tree::NodeId;
 use crate::xml::characters::is_ncname;
 use crate::xpath::ast::Expr;
 use crate::xpath::eval::Context;
-use crate::xpath::value::{NodeSet, Object, Text};
+use crate::xpath::value::{Object, Text};
 
 /// Computed names that are remembered, and how long they may be.
 const COMPUTED_MAX: usize = 8;
@@ -22,9 +22,16 @@ pub(crate) enum Flow<'t> {
     /// The next instruction.
     Next,
     /// The template is over, and another is to be run in its place.
-    TailCall { template: u32, passed: Passed<'t> },
+    TailCall(Box<TailCall<'t>>),
     /// The function is over.
-    Result(Object<'t>),
+    Result(Box<Object<'t>>),
+}
+
+/// A template that is run in the place of another.
+#[derive(Debug)]
+pub(crate) struct TailCall<'t> {
+    pub(super) template: u32,
+    pub(super) passed: Passed<'t>,
 }
 
 impl<'t> Machine<'t> {
@@ -82,9 +89,9 @@ impl<'t> Machine<'t> {
                 return self.nested(chosen, context);
             }
             Operation::ForEach { select, sorts, body } => {
-                let mut nodes = self.nodes(select, context)?;
+                let mut nodes = self.list(select, context)?;
                 if !sorts.is_empty() {
-                    nodes = self.sorted(nodes, sorts, context)?;
+                    self.sort(&mut nodes, sorts, context)?;
                 }
                 let rule = self.rule.take();
                 let flow = self.deeper(|machine| {
@@ -99,21 +106,23 @@ impl<'t> Machine<'t> {
                     Ok(Flow::Next)
                 });
                 self.rule = rule;
+                self.recycle(nodes);
                 return flow;
             }
             Operation::ApplyTemplates { select, mode, sorts, parameters } => {
                 let mut nodes = match select {
-                    Some(select) => self.nodes(select, context)?,
+                    Some(select) => self.list(select, context)?,
                     None => self.children(context.node)?,
                 };
                 if !sorts.is_empty() {
-                    nodes = self.sorted(nodes, sorts, context)?;
+                    self.sort(&mut nodes, sorts, context)?;
                 }
                 let passed = self.passed_parameters(parameters, context)?;
                 let size = nodes.len();
                 for (number, node) in nodes.iter().enumerate() {
                     self.apply_to(*node, *mode, number + 1, size, passed.clone())?;
                 }
+                self.recycle(nodes);
             }
             Operation::ApplyImports(parameters) => {
                 let passed = self.passed_parameters(parameters, context)?;
@@ -122,7 +131,7 @@ impl<'t> Machine<'t> {
             Operation::CallTemplate { template, parameters, tail } => {
                 let passed = self.passed_parameters(parameters, context)?;
                 if *tail {
-                    return Ok(Flow::TailCall { template: *template, passed });
+                    return Ok(Flow::TailCall(Box::new(TailCall { template: *template, passed })));
                 }
                 self.invoke(*template, context, passed, self.rule)?;
             }
@@ -184,7 +193,9 @@ impl<'t> Machine<'t> {
                     )));
                 }
             },
-            Operation::FunctionResult(value) => return Ok(Flow::Result(self.binding(value, context)?)),
+            Operation::FunctionResult(value) => {
+                return Ok(Flow::Result(Box::new(self.binding(value, context)?)));
+            }
         }
         Ok(Flow::Next)
     }
@@ -204,19 +215,14 @@ impl<'t> Machine<'t> {
         Ok(otherwise)
     }
 
-    fn children(&mut self, node: NodeId) -> Res<NodeSet> {
-        if node.sub() != 0 {
-            return Ok(NodeSet::empty());
-        }
-        let tree = &self.world.trees.get(node.document()).tree;
+    fn children(&mut self, node: NodeId) -> Res<Vec<NodeId>> {
         let mut children = self.spare_list();
-        let mut child = tree.first_child(node.index());
-        while let Some(at) = child {
-            children.push(NodeId::new(node.document(), at));
-            child = tree.next_sibling(at);
+        if node.sub() == 0 {
+            let tree = &self.world.trees.get(node.document()).tree;
+            children.extend(tree.children(node.index()).map(|at| NodeId::new(node.document(), at)));
+            self.budget.spend(children.len() as u64)?;
         }
-        self.budget.spend(children.len() as u64)?;
-        Ok(self.set_of(children))
+        Ok(children)
     }
 
     pub(super) fn passed_parameters(

@@ -4,11 +4,11 @@ use std::ops::{ControlFlow, Range};
 
 use super::Machine;
 use crate::error::Res;
-use crate::tree::{Entry, NameId, NodeId, NodeKind};
+use crate::tree::{Atom, Entry, NameId, NodeId, NodeKind};
 use crate::xpath::ast::{Axis, Predicate};
 use crate::xpath::axes::{TreeTest, walk};
 use crate::xpath::eval::Context;
-use crate::xpath::pattern::{Head, Pattern, PatternStep};
+use crate::xpath::pattern::{Head, OnlyNames, Pattern, PatternStep};
 
 /// Whether the parent of a node, its parent and so on have these names.
 fn has_parents(entry: &Entry, index: u32, parents: &[NameId]) -> bool {
@@ -17,6 +17,11 @@ fn has_parents(entry: &Entry, index: u32, parents: &[NameId]) -> bool {
         at = entry.tree.node(at).parent;
         entry.sheet_name(entry.tree.node(at).name) == *name
     })
+}
+
+/// Whether a node has the namespace that the stylesheet has under this number.
+fn has_namespace(entry: &Entry, index: u32, namespace: Atom) -> bool {
+    entry.tree.names.parts(entry.tree.node(index).name).0 == entry.tree_atom(namespace)
 }
 
 impl<'t> Machine<'t> {
@@ -51,10 +56,11 @@ impl<'t> Machine<'t> {
             if precedences.as_ref().is_some_and(|allowed| !allowed.contains(&rule.precedence)) {
                 continue;
             }
-            let matches = match &rule.only_parents {
-                Some(parents) => {
+            let matches = match &rule.only_names {
+                Some(OnlyNames { namespace, parents }) => {
                     self.budget.spend(1 + parents.len() as u64)?;
-                    has_parents(entry, node.index(), parents)
+                    namespace.is_none_or(|namespace| has_namespace(entry, node.index(), namespace))
+                        && has_parents(entry, node.index(), parents)
                 }
                 None => self.matches(&rule.pattern, node)?,
             };
@@ -170,7 +176,8 @@ impl<'t> Machine<'t> {
 
     fn matches_step(&mut self, step: &PatternStep, node: NodeId) -> Res<bool> {
         let document = node.document();
-        let tree = &self.world.trees.get(document).tree;
+        let entry = self.world.trees.get(document);
+        let tree = &*entry.tree;
         let kind = tree.node(node.index()).kind;
         let right_kind = match step.axis {
             Axis::Attribute => kind == NodeKind::Attribute,
@@ -179,7 +186,7 @@ impl<'t> Machine<'t> {
         if !right_kind {
             return Ok(false);
         }
-        let test = TreeTest::new(&step.test, step.axis, tree, |name| self.tree_name(name, document));
+        let test = TreeTest::new(&step.test, step.axis, entry);
         if !test.passes(tree, node.index()) {
             return Ok(false);
         }

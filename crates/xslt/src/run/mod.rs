@@ -136,19 +136,19 @@ pub(crate) fn transform(
     loader: &dyn Loader,
     limits: &Limits,
 ) -> Res<Output> {
-    let world = World { program, trees: TreeArena::new(), loader, limits };
     let tree = if program.space_rules.iter().any(|rule| rule.strip) {
         Arc::new(document.tree.stripped(|tree, element| program.strips(tree, element)))
     } else {
         Arc::clone(&document.tree)
     };
-    let number = world.trees.push(tree, &program.names)?;
+    let trees = TreeArena::new(tree, &program.names);
+    let world = World { program, trees, loader, limits };
     // Results are mostly about as large as the text of the document.
     let bytes_expected = document.tree.text.len() + 512;
     let mut machine = Machine::new(&world, parameters, bytes_expected);
-    machine.documents.insert(document.tree.uri.clone(), Some(number));
+    machine.documents.insert(document.tree.uri.clone(), Some(0));
     let run = |machine: &mut Machine<'_>| -> Res<()> {
-        let root = NodeId::new(number, 0);
+        let root = NodeId::new(0, 0);
         machine.apply_to(root, 0, 1, 1, Vec::new())?;
         machine.writer.flush(&mut machine.names)
     };

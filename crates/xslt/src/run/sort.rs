@@ -10,7 +10,7 @@ use crate::compile::program::Sort;
 use crate::error::{Res, run_error};
 use crate::tree::NodeId;
 use crate::xpath::eval::Context;
-use crate::xpath::value::{NodeSet, Text};
+use crate::xpath::value::Text;
 
 /// What nodes are compared by.
 enum SortKey<'t> {
@@ -26,7 +26,8 @@ struct Order {
 }
 
 impl<'t> Machine<'t> {
-    pub(super) fn sorted(&mut self, nodes: NodeSet, sorts: &'t [Sort], context: &Context) -> Res<NodeSet> {
+    /// Brings nodes into the order that `xsl:sort` asks for.
+    pub(super) fn sort(&mut self, nodes: &mut [NodeId], sorts: &'t [Sort], context: &Context) -> Res<()> {
         let size = nodes.len();
         let mut orders = Vec::new();
         let mut columns: Vec<Vec<SortKey<'t>>> = Vec::new();
@@ -89,8 +90,8 @@ impl<'t> Machine<'t> {
             Ordering::Equal
         });
         let sorted: Vec<NodeId> = places.into_iter().map(|place| nodes[place]).collect();
-        // Not in document order, but nobody takes it for a set from here on.
-        Ok(NodeSet::sorted(sorted))
+        nodes.copy_from_slice(&sorted);
+        Ok(())
     }
 }
 

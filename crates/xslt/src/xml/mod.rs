@@ -168,9 +168,9 @@ impl<'i> Cursor<'i> {
 }
 
 /// A name as written and what it was last resolved to; a name is seldom resolved twice in a row.
-#[derive(Clone)]
 struct RawName {
-    raw: String,
+    raw: Box<str>,
+    head: u64,
     prefix: u16,
     prefix_length: usize,
     local: Atom,
@@ -178,12 +178,41 @@ struct RawName {
     name: NameId,
 }
 
+/// The first bytes of a name as a number, by which most names can be told apart.
+#[inline]
+fn head(name: &str) -> u64 {
+    let bytes = name.as_bytes();
+    match bytes.first_chunk::<8>() {
+        Some(first) => u64::from_le_bytes(*first),
+        None => bytes.iter().rev().fold(0, |head, byte| (head << 8) | u64::from(*byte)),
+    }
+}
+
+/// Whether two names are the same, of which the first bytes are known as numbers.
+#[inline]
+fn same(left: &str, left_head: u64, right: &str, right_head: u64) -> bool {
+    left_head == right_head
+        && left.len() == right.len()
+        && (left.len() <= 8 || left.as_bytes()[8..] == right.as_bytes()[8..])
+}
+
+/// An element that was opened, by its name.
+#[derive(Clone, Copy)]
+struct OpenTag<'i> {
+    name: &'i str,
+    /// How many namespaces were in scope before it.
+    mark: usize,
+}
+
 struct RawAttribute<'i> {
     raw: &'i str,
     value: Cow<'i, str>,
 }
 
-const CACHE: usize = 128;
+/// Places for names in the cache.
+const SLOTS: usize = 128;
+/// Places that are looked at for one name.
+const PROBES: usize = 4;
 
 struct Parser<'l> {
     builder: TreeBuilder,
@@ -191,7 +220,9 @@ struct Parser<'l> {
     dtd: Dtd,
     /// Namespaces in scope, the innermost last.
     scope: Vec<(u16, Atom)>,
-    cache: Vec<RawName>,
+    /// For each slot the number of a name in `known`, counted from one.
+    slots: [u8; SLOTS],
+    known: Vec<RawName>,
     entity_bytes: usize,
     base: String,
     /// Whether nodes are told their lines.
@@ -200,20 +231,13 @@ struct Parser<'l> {
 
 impl<'l> Parser<'l> {
     fn new(uri: &str, limits: &'l Limits) -> Self {
-        let unknown = RawName {
-            raw: String::new(),
-            prefix: 0,
-            prefix_length: 0,
-            local: EMPTY,
-            namespace: NONE,
-            name: NONE,
-        };
         Self {
             builder: TreeBuilder::new(uri, limits.nodes_max),
             limits,
             dtd: Dtd::default(),
             scope: Vec::new(),
-            cache: vec![unknown; CACHE],
+            slots: [0; SLOTS],
+            known: Vec::new(),
             entity_bytes: 0,
             base: uri.to_owned(),
             lines: true,
@@ -327,62 +351,59 @@ impl<'l> Parser<'l> {
 
     /// Reads content: of one element if `single` (with its tags), else of an entity until its end.
     fn content(&mut self, cursor: &mut Cursor<'_>, single: bool, entity_depth: u32) -> Res<()> {
-        let mut open: Vec<&str> = Vec::new();
-        // How many namespaces were in scope before each open element.
-        let mut marks: Vec<usize> = Vec::new();
+        let mut open: Vec<OpenTag<'_>> = Vec::new();
         let mut attributes: Vec<RawAttribute<'_>> = Vec::new();
+        let bytes = cursor.text.as_bytes();
         loop {
-            let rest = cursor.rest();
-            let run = memchr::memchr2(b'<', b'&', rest.as_bytes()).unwrap_or(rest.len());
-            if run > 0 {
-                let text = &rest[..run];
-                if memchr::memchr(b']', text.as_bytes()).is_some() && text.contains("]]>") {
-                    return Err(malformed("`]]>` must not be in text"));
+            let first = match bytes.get(cursor.at) {
+                Some(first @ (b'<' | b'&')) => *first,
+                Some(_) => {
+                    let rest = cursor.rest();
+                    let text = &rest[..text_length(rest.as_bytes())?];
+                    self.set_line(cursor);
+                    cursor.at += text.len();
+                    self.builder.add_text(text)?;
+                    continue;
                 }
-                self.set_line(cursor);
-                cursor.at += run;
-                self.builder.add_text(text)?;
-            }
-            let Some(first) = cursor.peek() else {
-                return match open.last() {
-                    Some(name) => Err(malformed(format!("the element `{name}` is not closed"))),
-                    None if single => Err(malformed("the document element is missing")),
-                    None => Ok(()),
-                };
+                None => {
+                    return match open.last() {
+                        Some(OpenTag { name, .. }) => {
+                            Err(malformed(format!("the element `{name}` is not closed")))
+                        }
+                        None if single => Err(malformed("the document element is missing")),
+                        None => Ok(()),
+                    };
+                }
             };
             if first == b'&' {
                 self.reference(cursor, entity_depth)?;
                 continue;
             }
-            match cursor.text.as_bytes().get(cursor.at + 1) {
+            match bytes.get(cursor.at + 1) {
                 Some(b'/') => {
                     cursor.at += 2;
                     if let Some(expected) = open.last()
-                        && let Some(after) = cursor.rest().strip_prefix(expected)
-                        && after.starts_with('>')
+                        && let Some(after) = bytes[cursor.at..].strip_prefix(expected.name.as_bytes())
+                        && after.first() == Some(&b'>')
                     {
-                        cursor.at += expected.len() + 1;
-                        open.pop();
-                        self.builder.end_element();
-                        self.scope.truncate(marks.pop().unwrap_or(0));
-                        if single && open.is_empty() {
-                            return Ok(());
+                        cursor.at += expected.name.len() + 1;
+                    } else {
+                        let name = cursor.name("in an end tag")?;
+                        cursor.skip_space();
+                        cursor.expect(">", "in an end tag")?;
+                        match open.last() {
+                            Some(expected) if expected.name == name => {}
+                            Some(expected) => {
+                                return Err(malformed(format!(
+                                    "`</{name}>` closes the element `{}`",
+                                    expected.name
+                                )));
+                            }
+                            None => return Err(malformed(format!("`</{name}>` closes no element"))),
                         }
-                        continue;
                     }
-                    let name = cursor.name("in an end tag")?;
-                    cursor.skip_space();
-                    cursor.expect(">", "in an end tag")?;
-                    match open.pop() {
-                        Some(expected) if expected == name => {
-                            self.builder.end_element();
-                            self.scope.truncate(marks.pop().unwrap_or(0));
-                        }
-                        Some(expected) => {
-                            return Err(malformed(format!("`</{name}>` closes the element `{expected}`")));
-                        }
-                        None => return Err(malformed(format!("`</{name}>` closes no element"))),
-                    }
+                    self.builder.end_element();
+                    self.scope.truncate(open.pop().map_or(0, |open| open.mark));
                     if single && open.is_empty() {
                         return Ok(());
                     }
@@ -407,7 +428,13 @@ impl<'l> Parser<'l> {
                     self.set_line(cursor);
                     cursor.at += 1;
                     let name = cursor.name("after `<`")?;
-                    let empty = self.start_tag(cursor, name, &mut attributes)?;
+                    let empty = if cursor.peek() == Some(b'>') && !self.dtd.has_attributes() {
+                        cursor.at += 1;
+                        self.open(name, &[])?;
+                        false
+                    } else {
+                        self.start_tag(cursor, name, &mut attributes)?
+                    };
                     if empty {
                         self.builder.end_element();
                         self.scope.truncate(mark);
@@ -415,8 +442,7 @@ impl<'l> Parser<'l> {
                             return Ok(());
                         }
                     } else {
-                        open.push(name);
-                        marks.push(mark);
+                        open.push(OpenTag { name, mark });
                     }
                 }
             }
@@ -460,11 +486,17 @@ impl<'l> Parser<'l> {
             };
             cursor.at += 1;
             let rest = cursor.rest();
-            let Some(length) = memchr::memchr(quote, rest.as_bytes()) else {
-                return Err(malformed(format!("the value of the attribute `{raw}` is not closed")));
+            // Most values end before anything else has to be done about them.
+            let plain = rest.bytes().position(|byte| byte == quote || VALUE_MARKS[usize::from(byte)]);
+            let (length, value) = match plain {
+                Some(length) if rest.as_bytes()[length] == quote => (length, Cow::Borrowed(&rest[..length])),
+                _ => {
+                    let Some(length) = memchr::memchr(quote, rest.as_bytes()) else {
+                        return Err(malformed(format!("the value of the attribute `{raw}` is not closed")));
+                    };
+                    (length, self.attribute_value(&rest[..length], 0)?)
+                }
             };
-            let literal = &rest[..length];
-            let value = self.attribute_value(literal, 0)?;
             cursor.at += length + 1;
             attributes.push(RawAttribute { raw, value });
         };
@@ -565,56 +597,84 @@ impl<'l> Parser<'l> {
 
     /// Prefix and expanded name of a name as written.
     fn resolve(&mut self, raw: &str, element: bool) -> Res<(u16, NameId)> {
-        let bytes = raw.as_bytes();
-        let byte = |at: usize| bytes.get(at).map_or(0, |byte| usize::from(*byte));
-        let (first, middle, last) = (byte(0), byte(bytes.len() / 2), byte(bytes.len().wrapping_sub(1)));
-        let slot = bytes.len() * 31 + first * 7 + middle * 13 + last * 5;
-        // A name is at its slot or at one of the next.
-        let mut slots = (0..4).map(|next| (slot + next) % CACHE);
-        let known = slots.clone().find(|slot| self.cache[*slot].raw == raw);
-        let slot = match known {
-            Some(slot) => slot,
-            None => slots.find(|slot| self.cache[*slot].raw.is_empty()).unwrap_or(slot % CACHE),
+        let number = match self.known_name(raw) {
+            Some(number) => number,
+            None => self.learn_name(raw)?,
         };
-        if known.is_none() {
-            let (prefix, local) = match raw.split_once(':') {
-                Some((prefix, local)) => (prefix, local),
-                None => ("", raw),
-            };
-            if raw.contains(':') && !(is_ncname(prefix) && is_ncname(local)) {
-                return Err(malformed(format!("`{raw}` is not a name with a prefix")));
-            }
-            self.cache[slot] = RawName {
-                raw: raw.to_owned(),
-                prefix: self.builder.prefix(prefix)?,
-                prefix_length: prefix.len(),
-                local: self.builder.atom(local),
-                namespace: NONE,
-                name: NONE,
-            };
-        }
-        let prefix = self.cache[slot].prefix;
+        let known = &mut self.known[number];
+        let prefix = known.prefix;
         let namespace = if prefix == 0 && !element {
             EMPTY
         } else {
             match self.scope.iter().rev().find(|(known, _)| *known == prefix) {
                 Some((_, uri)) => *uri,
                 None if prefix == 0 => EMPTY,
-                None if &raw[..self.cache[slot].prefix_length] == "xml" => self.builder.atom(XML_NAMESPACE),
+                None if &raw[..known.prefix_length] == "xml" => self.builder.atom(XML_NAMESPACE),
                 None => {
-                    return Err(malformed(format!(
-                        "the prefix `{}` is not declared",
-                        &raw[..self.cache[slot].prefix_length]
-                    )));
+                    let prefix = &raw[..known.prefix_length];
+                    return Err(malformed(format!("the prefix `{prefix}` is not declared")));
                 }
             }
         };
-        let cached = &mut self.cache[slot];
-        if cached.namespace != namespace {
-            cached.namespace = namespace;
-            cached.name = self.builder.name_of_atoms(namespace, cached.local);
+        if known.namespace != namespace {
+            known.namespace = namespace;
+            known.name = self.builder.name_of_atoms(namespace, known.local);
         }
-        Ok((prefix, cached.name))
+        Ok((prefix, known.name))
+    }
+
+    /// The slots where a name may be.
+    #[inline]
+    fn slots(raw: &str, head: u64) -> impl Iterator<Item = usize> + use<> {
+        let last = raw.as_bytes().last().map_or(0, |byte| u64::from(*byte));
+        let mixed = (head ^ (last << 56) ^ raw.len() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let first = (mixed >> 57) as usize;
+        (0..PROBES).map(move |next| (first + next) % SLOTS)
+    }
+
+    /// The number of a name that was seen before.
+    #[inline]
+    fn known_name(&self, raw: &str) -> Option<usize> {
+        let head = head(raw);
+        for slot in Self::slots(raw, head) {
+            let number = usize::from(self.slots[slot]).checked_sub(1)?;
+            let known = &self.known[number];
+            if same(raw, head, &known.raw, known.head) {
+                return Some(number);
+            }
+        }
+        None
+    }
+
+    /// Takes a name into the cache, in the place of another when that is full.
+    #[cold]
+    fn learn_name(&mut self, raw: &str) -> Res<usize> {
+        let (prefix, local) = raw.split_once(':').unwrap_or(("", raw));
+        if raw.contains(':') && !(is_ncname(prefix) && is_ncname(local)) {
+            return Err(malformed(format!("`{raw}` is not a name with a prefix")));
+        }
+        let head = head(raw);
+        let name = RawName {
+            raw: Box::from(raw),
+            head,
+            prefix: self.builder.prefix(prefix)?,
+            prefix_length: prefix.len(),
+            local: self.builder.atom(local),
+            namespace: NONE,
+            name: NONE,
+        };
+        let mut slots = Self::slots(raw, head);
+        let first = slots.next().unwrap_or(0);
+        let free = std::iter::once(first).chain(slots).find(|slot| self.slots[*slot] == 0);
+        let Some(slot) = free else {
+            let number = usize::from(self.slots[first]).saturating_sub(1);
+            self.known[number] = name;
+            return Ok(number);
+        };
+        self.known.push(name);
+        // There are at most as many names as slots.
+        self.slots[slot] = self.known.len() as u8;
+        Ok(self.known.len() - 1)
     }
 
     /// `&…;` in content.
@@ -673,7 +733,7 @@ impl<'l> Parser<'l> {
 
     /// The normalised value of an attribute.
     fn attribute_value<'i>(&mut self, literal: &'i str, entity_depth: u32) -> Res<Cow<'i, str>> {
-        let plain = |byte: u8| !matches!(byte, b'<' | b'&' | b'\t' | b'\n' | b'\r');
+        let plain = |byte: u8| !VALUE_MARKS[usize::from(byte)];
         if literal.bytes().all(plain) {
             return Ok(Cow::Borrowed(literal));
         }
@@ -723,6 +783,39 @@ impl<'l> Parser<'l> {
             }
         }
         Ok(Cow::Owned(value))
+    }
+}
+
+/// What cannot stay as it is in the value of an attribute.
+const VALUE_MARKS: [bool; 256] = {
+    let mut table = [false; 256];
+    let marks = b"<&\t\n\r";
+    let mut number = 0;
+    while number < marks.len() {
+        table[marks[number] as usize] = true;
+        number += 1;
+    }
+    table
+};
+
+/// How many bytes of text there are before the next tag or reference.
+#[inline]
+fn text_length(bytes: &[u8]) -> Res<usize> {
+    // White space between tags is over sooner than a search could begin.
+    if let [b'\n', b'<', ..] = bytes {
+        return Ok(1);
+    }
+    let mut from = 0;
+    loop {
+        let Some(found) = memchr::memchr3(b'<', b'&', b']', &bytes[from..]) else { return Ok(bytes.len()) };
+        let at = from + found;
+        if bytes[at] != b']' {
+            return Ok(at);
+        }
+        if bytes[at..].starts_with(b"]]>") {
+            return Err(malformed("`]]>` must not be in text"));
+        }
+        from = at + 1;
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::tree::NameId;
+use crate::tree::{Atom, NameId};
 
 /// An expression.
 #[derive(Debug, Clone)]
@@ -178,7 +178,7 @@ pub(crate) enum NodeTest {
     /// A name.
     Name(NameTest),
     /// `prefix:*`
-    Namespace(Arc<str>),
+    Namespace(NamespaceTest),
     Text,
     Comment,
     /// `processing-instruction()`, with a target or without.
@@ -191,6 +191,13 @@ pub(crate) struct NameTest {
     pub(crate) name: NameId,
     pub(crate) namespace: Arc<str>,
     pub(crate) local: Arc<str>,
+}
+
+/// A namespace that is looked for: its number among the stylesheet's strings, and itself for trees that do not know it.
+#[derive(Debug, Clone)]
+pub(crate) struct NamespaceTest {
+    pub(crate) atom: Atom,
+    pub(crate) namespace: Arc<str>,
 }
 
 /// A predicate, sorted by what it needs to know.

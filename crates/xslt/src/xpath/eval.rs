@@ -6,13 +6,15 @@
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 
-use super::ast::{Axis, Comparison, Expr, NameTest, Operator, Path, Predicate, Start, Step, Variable};
+use super::ast::{
+    Axis, Comparison, Expr, NameTest, NodeTest, Operator, Path, Predicate, Start, Step, Variable,
+};
 use super::axes::{TreeTest, walk};
 use super::numbers;
 use super::value::{NodeSet, Object, Text, number_text, sort};
 use crate::error::{Res, run_error};
 use crate::run::Machine;
-use crate::tree::{NONE, NameId, NodeId, NodeKind};
+use crate::tree::{NONE, NodeId, NodeKind};
 
 /// Where an expression is evaluated.
 #[derive(Debug, Clone, Copy)]
@@ -93,6 +95,18 @@ impl<'t> Machine<'t> {
         }
     }
 
+    /// Evaluates to a string that is only looked at while the expression is there.
+    #[inline]
+    pub(crate) fn string_near<'e>(&mut self, expr: &'e Expr, context: &Context) -> Res<Text<'e>>
+    where
+        't: 'e,
+    {
+        match expr {
+            Expr::Literal(text) => Ok(Text::Borrowed(text)),
+            _ => self.string(expr, context),
+        }
+    }
+
     /// Evaluates to a number.
     pub(crate) fn number(&mut self, expr: &Expr, context: &Context) -> Res<f64> {
         match expr {
@@ -166,14 +180,11 @@ impl<'t> Machine<'t> {
     // ---- paths
 
     fn path(&mut self, path: &Path, context: &Context) -> Res<NodeSet> {
-        let mut nodes = self.path_start(path, context)?;
-        for step in &path.steps {
-            if nodes.is_empty() {
-                break;
-            }
-            nodes = self.step(step, nodes, context)?;
+        if path.steps.is_empty() {
+            return self.path_start(path, context);
         }
-        Ok(nodes)
+        let list = self.path_list(path, context)?;
+        Ok(self.set_of(list))
     }
 
     fn path_start(&mut self, path: &Path, context: &Context) -> Res<NodeSet> {
@@ -184,29 +195,124 @@ impl<'t> Machine<'t> {
         })
     }
 
+    /// The nodes of a path in a list that is given back with [`Machine::recycle`].
+    fn path_list(&mut self, path: &Path, context: &Context) -> Res<Vec<NodeId>> {
+        let start = self.path_start(path, context)?;
+        let mut found = self.spare_list();
+        let Some((first, steps)) = path.steps.split_first() else {
+            found.extend_from_slice(&start);
+            return Ok(found);
+        };
+        self.step(first, &start, context, &mut found)?;
+        for step in steps {
+            if found.is_empty() {
+                break;
+            }
+            let mut next = self.spare_list();
+            self.step(step, &found, context, &mut next)?;
+            self.recycle(std::mem::replace(&mut found, next));
+        }
+        Ok(found)
+    }
+
+    /// Evaluates to nodes that are looked at once, in a list that is given back with [`Machine::recycle`].
+    pub(crate) fn list(&mut self, expr: &Expr, context: &Context) -> Res<Vec<NodeId>> {
+        match expr {
+            Expr::Path(path) => self.path_list(path, context),
+            _ => {
+                let nodes = self.nodes(expr, context)?;
+                let mut list = self.spare_list();
+                list.extend_from_slice(&nodes);
+                Ok(list)
+            }
+        }
+    }
+
+    /// How many nodes an expression gives.
+    pub(crate) fn count(&mut self, expr: &Expr, context: &Context) -> Res<usize> {
+        let Expr::Path(path) = expr else { return Ok(self.nodes(expr, context)?.len()) };
+        let list = self.path_list(path, context)?;
+        let count = list.len();
+        self.recycle(list);
+        Ok(count)
+    }
+
     /// The first node of a path in document order, found without the others where that is easy.
     fn first_of_path(&mut self, path: &Path, context: &Context) -> Res<Option<NodeId>> {
         let Some((last, steps)) = path.steps.split_last() else {
             return Ok(self.path_start(path, context)?.first().copied());
         };
+        if !last.predicates.is_empty() || last.axis.is_reverse() || last.axis == Axis::Namespace {
+            let list = self.path_list(path, context)?;
+            let first = list.first().copied();
+            self.recycle(list);
+            return Ok(first);
+        }
         if steps.is_empty()
-            && last.is_self()
             && let Start::Context = path.start
         {
-            return Ok(Some(context.node));
+            if last.is_self() {
+                return Ok(Some(context.node));
+            }
+            if let NodeTest::Name(name) = &last.test
+                && matches!(last.axis, Axis::Child | Axis::Attribute)
+                && context.node.sub() == 0
+            {
+                return self.first_named(last.axis == Axis::Attribute, name, context.node);
+            }
         }
-        if !last.predicates.is_empty() || last.axis.is_reverse() || last.axis == Axis::Namespace {
-            return Ok(self.path(path, context)?.first().copied());
-        }
-        let mut nodes = self.path_start(path, context)?;
+        let start = self.path_start(path, context)?;
+        let mut list = self.spare_list();
+        let mut nodes: &[NodeId] = &start;
         for step in steps {
             if nodes.is_empty() {
-                return Ok(None);
+                break;
             }
-            nodes = self.step(step, nodes, context)?;
+            let mut next = self.spare_list();
+            self.step(step, nodes, context, &mut next)?;
+            self.recycle(std::mem::replace(&mut list, next));
+            nodes = &list;
         }
+        let first = self.first_of_step(last, nodes)?;
+        self.recycle(list);
+        Ok(first)
+    }
+
+    /// The first child or attribute of a name.
+    fn first_named(&mut self, attribute: bool, name: &NameTest, node: NodeId) -> Res<Option<NodeId>> {
+        let entry = self.world.trees.get(node.document());
+        let name = name.in_tree(entry);
+        if name == NONE {
+            return Ok(None);
+        }
+        let tree = &*entry.tree;
+        let (mut looked, mut found) = (1, None);
+        if attribute {
+            for at in tree.attributes(node.index()) {
+                looked += 1;
+                if tree.node(at).name == name {
+                    found = Some(NodeId::new(node.document(), at));
+                    break;
+                }
+            }
+        } else {
+            for at in tree.children(node.index()) {
+                looked += 1;
+                let child = tree.node(at);
+                if child.name == name && child.kind == NodeKind::Element {
+                    found = Some(NodeId::new(node.document(), at));
+                    break;
+                }
+            }
+        }
+        self.budget.spend(looked)?;
+        Ok(found)
+    }
+
+    /// The first node that a step without predicates gives on an axis in document order.
+    fn first_of_step(&mut self, last: &Step, nodes: &[NodeId]) -> Res<Option<NodeId>> {
         let mut first: Option<NodeId> = None;
-        for node in &*nodes {
+        for node in nodes {
             // What a later node gives on these axes is later than the node itself.
             let only_later = matches!(
                 last.axis,
@@ -216,7 +322,7 @@ impl<'t> Machine<'t> {
                 break;
             }
             let entry = self.world.trees.get(node.document());
-            let test = self.tree_test(last, *node);
+            let test = TreeTest::new(&last.test, last.axis, entry);
             let mut found = None;
             let looked = walk(&entry.tree, node.index(), node.sub() != 0, last.axis, test, &mut |at| {
                 found = Some(at);
@@ -234,32 +340,16 @@ impl<'t> Machine<'t> {
         Ok(first)
     }
 
-    pub(crate) fn tree_test(&self, step: &Step, node: NodeId) -> TreeTest {
-        let entry = self.world.trees.get(node.document());
-        TreeTest::new(&step.test, step.axis, &entry.tree, |name| self.tree_name(name, node.document()))
-    }
-
-    /// The number that a name has in a tree.
-    pub(crate) fn tree_name(&self, test: &NameTest, document: u32) -> NameId {
-        let entry = self.world.trees.get(document);
-        if test.name == NONE {
-            return entry.tree.names.find(&test.namespace, &test.local).unwrap_or(NONE);
-        }
-        entry.tree_name(test.name)
-    }
-
     /// One step from each of some nodes.
-    fn step(&mut self, step: &Step, nodes: NodeSet, context: &Context) -> Res<NodeSet> {
-        if let [node] = *nodes {
-            let mut found = self.spare_list();
-            self.step_from(step, node, context, &mut found)?;
+    fn step(&mut self, step: &Step, nodes: &[NodeId], context: &Context, found: &mut Vec<NodeId>) -> Res<()> {
+        if let [node] = nodes {
+            self.step_from(step, *node, context, found)?;
             if step.axis.is_reverse() {
                 found.reverse();
             }
-            return Ok(self.set_of(found));
+            return Ok(());
         }
         let free = step.predicates.iter().all(|predicate| matches!(predicate, Predicate::Condition(_)));
-        let mut found = self.spare_list();
         let mut covered: Option<(u32, u32)> = None;
         for (number, node) in nodes.iter().enumerate() {
             if free {
@@ -300,11 +390,11 @@ impl<'t> Machine<'t> {
                     _ => {}
                 }
             }
-            self.step_from(step, *node, context, &mut found)?;
+            self.step_from(step, *node, context, found)?;
         }
         self.budget.spend(found.len() as u64)?;
-        sort(&mut found);
-        Ok(self.set_of(found))
+        sort(found);
+        Ok(())
     }
 
     /// An empty list to gather nodes in.
@@ -313,13 +403,18 @@ impl<'t> Machine<'t> {
     }
 
     /// The nodes of a list, which is kept for later use.
-    pub(crate) fn set_of(&mut self, mut list: Vec<NodeId>) -> NodeSet {
+    pub(crate) fn set_of(&mut self, list: Vec<NodeId>) -> NodeSet {
         let set = NodeSet::sorted(&list);
+        self.recycle(list);
+        set
+    }
+
+    /// Keeps a list for later use.
+    pub(crate) fn recycle(&mut self, mut list: Vec<NodeId>) {
         if list.capacity() <= LIST_KEPT_MAX {
             list.clear();
             self.lists.push(list);
         }
-        set
     }
 
     /// One step from one node; what is found is added in the order of the axis.
@@ -331,7 +426,7 @@ impl<'t> Machine<'t> {
         found: &mut Vec<NodeId>,
     ) -> Res<()> {
         let entry = self.world.trees.get(node.document());
-        let test = self.tree_test(step, node);
+        let test = TreeTest::new(&step.test, step.axis, entry);
         let start = found.len();
         if step.axis == Axis::Namespace {
             self.namespace_axis(step, node, found)?;
@@ -367,7 +462,6 @@ impl<'t> Machine<'t> {
     }
 
     fn namespace_axis(&mut self, step: &Step, node: NodeId, found: &mut Vec<NodeId>) -> Res<()> {
-        use super::ast::NodeTest;
         let tree = &self.world.trees.get(node.document()).tree;
         if node.sub() != 0 || tree.node(node.index()).kind != NodeKind::Element {
             return Ok(());
@@ -456,11 +550,13 @@ impl<'t> Machine<'t> {
         if let (Expr::Path(_), Expr::Literal(text), Comparison::Equal | Comparison::NotEqual) =
             (left, right, comparison)
         {
-            let nodes = self.nodes(left, context)?;
+            let nodes = self.list(left, context)?;
             self.budget.spend(nodes.len() as u64)?;
-            return Ok(nodes
+            let holds = nodes
                 .iter()
-                .any(|node| (*self.string_of(*node) == **text) == (comparison == Comparison::Equal)));
+                .any(|node| (*self.string_of(*node) == **text) == (comparison == Comparison::Equal));
+            self.recycle(nodes);
+            return Ok(holds);
         }
         let left = self.eval(left, context)?;
         let right = self.eval(right, context)?;

@@ -21,7 +21,7 @@ impl<'t> Machine<'t> {
             Function::Last => Object::Number(context.size as f64),
             Function::Position => Object::Number(context.position as f64),
             Function::Current => Object::Nodes(NodeSet::One(context.current)),
-            Function::Count => Object::Number(self.nodes(&arguments[0], context)?.len() as f64),
+            Function::Count => Object::Number(self.count(&arguments[0], context)? as f64),
             Function::Id => Object::Nodes(self.id(&arguments[0], context)?),
             Function::LocalName => {
                 let node = self.node_argument(arguments, context)?;
@@ -45,7 +45,7 @@ impl<'t> Machine<'t> {
             Function::Concat => {
                 let mut joined = String::with_capacity(32);
                 for argument in arguments {
-                    joined.push_str(&self.string(argument, context)?);
+                    joined.push_str(&self.string_near(argument, context)?);
                 }
                 self.budget.spend_bytes(joined.len())?;
                 Object::text(joined)
@@ -86,8 +86,8 @@ impl<'t> Machine<'t> {
             }
             Function::Translate => {
                 let text = self.string(&arguments[0], context)?;
-                let from = self.string(&arguments[1], context)?;
-                let to = self.string(&arguments[2], context)?;
+                let from = self.string_near(&arguments[1], context)?;
+                let to = self.string_near(&arguments[2], context)?;
                 self.budget.spend_bytes(text.len())?;
                 self.budget.spend_bytes(from.len() + to.len())?;
                 Object::text(translate(&text, &from, &to))
@@ -150,8 +150,12 @@ impl<'t> Machine<'t> {
         }
     }
 
-    fn two_texts(&mut self, arguments: &[Expr], context: &Context) -> Res<(Text<'t>, Text<'t>)> {
-        Ok((self.string(&arguments[0], context)?, self.string(&arguments[1], context)?))
+    /// A text, and another that is only looked at.
+    fn two_texts<'e>(&mut self, arguments: &'e [Expr], context: &Context) -> Res<(Text<'t>, Text<'e>)>
+    where
+        't: 'e,
+    {
+        Ok((self.string(&arguments[0], context)?, self.string_near(&arguments[1], context)?))
     }
 
     pub(crate) fn local_name(&self, node: NodeId) -> Text<'t> {
@@ -300,6 +304,14 @@ pub(crate) fn normalize_space(text: Text<'_>) -> Text<'_> {
 
 fn translate(text: &str, from: &str, to: &str) -> String {
     use std::collections::HashMap;
+    // Few marks in a short text are looked for one by one.
+    if from.is_ascii() && to.is_ascii() && text.len() * from.len() <= 64 {
+        let replaced = text.bytes().filter_map(|byte| match from.bytes().position(|mark| mark == byte) {
+            Some(at) => to.as_bytes().get(at).copied(),
+            None => Some(byte),
+        });
+        return String::from_utf8(replaced.collect()).unwrap_or_default();
+    }
     // Plain ASCII, the usual case, by table: what becomes of each byte, or 255 when it goes.
     if from.is_ascii() && to.is_ascii() {
         let mut table: [u8; 128] = std::array::from_fn(|byte| byte as u8);
