@@ -283,9 +283,77 @@ pub(crate) struct LiteralElement {
     pub(crate) number: u32,
     pub(crate) name: OutName,
     pub(crate) namespaces: Vec<(Arc<str>, Arc<str>)>,
-    pub(crate) attributes: Vec<(OutName, Avt)>,
+    pub(crate) attributes: Vec<LiteralAttribute>,
     pub(crate) sets: Vec<u32>,
     pub(crate) body: Body,
+    /// Nothing adds to its attributes, so that its tag can be written as soon as it is reached.
+    pub(crate) at_once: bool,
+}
+
+impl LiteralElement {
+    pub(crate) fn new(
+        number: u32,
+        name: OutName,
+        namespaces: Vec<(Arc<str>, Arc<str>)>,
+        attributes: Vec<LiteralAttribute>,
+        sets: Vec<u32>,
+        body: Body,
+    ) -> Self {
+        let is_space = |name: &OutName| &*name.local == "space" && *name.namespace == *XML_NAMESPACE;
+        let apart = attributes.iter().enumerate().all(|(number, LiteralAttribute { name, .. })| {
+            !is_space(name) && attributes[..number].iter().all(|other| !other.name.same(name))
+        });
+        let at_once = sets.is_empty() && apart && !adds_attributes(&body);
+        Self { number, name, namespaces, attributes, sets, body, at_once }
+    }
+}
+
+/// An attribute of a literal result element.
+#[derive(Debug)]
+pub(crate) struct LiteralAttribute {
+    pub(crate) name: OutName,
+    pub(crate) value: Avt,
+    /// What is known of it before the stylesheet runs: ` name="value"`, or ` name="` when the value is computed.
+    pub(crate) written: Box<str>,
+}
+
+impl LiteralAttribute {
+    pub(crate) fn new(name: OutName, value: Avt) -> Self {
+        let constant = match &value {
+            Avt::Constant(text) => Some(&**text),
+            Avt::Parts(_) => None,
+        };
+        let written = crate::output::attribute_start(name.qualified(), constant).into();
+        Self { name, value, written }
+    }
+}
+
+/// Whether instructions may add attributes to the element that they stand in.
+fn adds_attributes(body: &[Instruction]) -> bool {
+    for instruction in body {
+        let adds = match &instruction.operation {
+            // Attributes come too late after these.
+            Operation::Text { text, .. } if !text.is_empty() => return false,
+            Operation::LiteralElement(_) => return false,
+            Operation::Text { .. }
+            | Operation::ValueOf { .. }
+            | Operation::Comment(_)
+            | Operation::ProcessingInstruction { .. }
+            | Operation::Variable { .. }
+            | Operation::Param { .. }
+            | Operation::Number(_)
+            | Operation::Message { .. } => false,
+            Operation::If { body, .. } | Operation::ForEach { body, .. } => adds_attributes(body),
+            Operation::Choose { whens, otherwise } => {
+                whens.iter().any(|(_, body)| adds_attributes(body)) || adds_attributes(otherwise)
+            }
+            _ => true,
+        };
+        if adds {
+            return true;
+        }
+    }
+    false
 }
 
 /// What a variable or parameter is bound to.

@@ -11,15 +11,16 @@ fn reference(out: &mut String, character: char) {
 /// Bytes that are looked at together; the compiler makes few instructions of it.
 const BLOCK: usize = 16;
 
-/// How many bytes at the start of `bytes` need no look: whole blocks with none of the `special` bytes.
+/// How many bytes at the start of `bytes` need no look: whole blocks in which no byte is a control character, a quote,
+/// `&`, `<` or `>`, which are all that are ever replaced.
 #[inline]
-fn plain_blocks<const N: usize>(bytes: &[u8], special: &[(u8, &str); N], complete: bool) -> usize {
+fn plain_blocks(bytes: &[u8], complete: bool) -> usize {
     let beyond = if complete { 0 } else { 0x80 };
     let is_plain = |block: &&[u8; BLOCK]| {
         let found = block.iter().fold(0, |found, byte| {
-            special
-                .iter()
-                .fold(found | (byte & beyond), |found, (special, _)| found | u8::from(byte == special))
+            // `"` and `&` differ in one bit, and so do `<` and `>`.
+            let marks = u8::from(byte & !4 == b'"') | u8::from(byte & !2 == b'<');
+            found | (byte & beyond) | marks | u8::from(*byte < b' ')
         });
         found == 0
     };
@@ -49,7 +50,7 @@ fn escape<const N: usize>(
     let bytes = text.as_bytes();
     let mut start = 0;
     let complete = encoding.is_complete();
-    let mut at = plain_blocks(bytes, special, complete);
+    let mut at = plain_blocks(bytes, complete);
     while let Some(byte) = bytes.get(at) {
         match table[usize::from(*byte)] {
             0 if complete || *byte < 0x80 => at += 1,
@@ -67,7 +68,7 @@ fn escape<const N: usize>(
                 out.push_str(special[usize::from(number) - 1].1);
                 at += 1;
                 start = at;
-                at += plain_blocks(&bytes[at..], special, complete);
+                at += plain_blocks(&bytes[at..], complete);
             }
         }
     }
@@ -77,7 +78,28 @@ fn escape<const N: usize>(
 pub(super) fn text(out: &mut String, text: &str, encoding: Encoding) {
     const SPECIAL: [(u8, &str); 4] = [(b'<', "&lt;"), (b'>', "&gt;"), (b'&', "&amp;"), (b'\r', "&#13;")];
     const TABLE: [u8; 256] = table(&SPECIAL);
-    escape(out, text, encoding, &SPECIAL, &TABLE);
+    let bytes = text.as_bytes();
+    // Long texts are searched, which is quicker than looking at them.
+    if bytes.len() < BLOCK || !encoding.is_complete() || memchr::memchr(b'\r', bytes).is_some() {
+        return escape(out, text, encoding, &SPECIAL, &TABLE);
+    }
+    let mut start = 0;
+    for at in memchr::memchr3_iter(b'<', b'>', b'&', bytes) {
+        out.push_str(&text[start..at]);
+        out.push_str(SPECIAL[usize::from(TABLE[usize::from(bytes[at])]) - 1].1);
+        start = at + 1;
+    }
+    out.push_str(&text[start..]);
+}
+
+/// The start of an attribute in a tag, with its value where that is known: ` name="value"` or ` name="`.
+pub(crate) fn attribute_start(name: &str, value: Option<&str>) -> String {
+    let mut written = format!(" {name}=\"");
+    if let Some(value) = value {
+        attribute(&mut written, value, Encoding::Utf8);
+        written.push('"');
+    }
+    written
 }
 
 pub(super) fn attribute(out: &mut String, text: &str, encoding: Encoding) {

@@ -2,13 +2,13 @@
 
 use super::{Machine, Passed};
 use crate::compile::program::{
-    Avt, AvtPart, Binding, Body, Computed, ComputedName, Instruction, LiteralElement, Name, Operation,
-    Parameter,
+    Avt, AvtPart, Binding, Body, Computed, ComputedName, Instruction, LiteralAttribute, LiteralElement, Name,
+    Operation, Parameter,
 };
 use crate::error::{Res, run_error};
 use crate::tree::NodeId;
 use crate::xml::characters::is_ncname;
-use crate::xpath::ast::Expr;
+use crate::xpath::ast::{Expr, Function};
 use crate::xpath::eval::Context;
 use crate::xpath::value::{Object, Text};
 
@@ -74,6 +74,14 @@ impl<'t> Machine<'t> {
     fn instruction(&mut self, instruction: &'t Instruction, context: &Context) -> Res<Flow<'t>> {
         match &instruction.operation {
             Operation::Text { text, raw } => self.write(text, *raw)?,
+            Operation::ValueOf { select: Expr::Call(Function::Concat, parts), raw } => {
+                // Nobody needs the parts in one piece.
+                self.budget.spend(1)?;
+                for part in parts {
+                    let text = self.string_near(part, context)?;
+                    self.write(&text, *raw)?;
+                }
+            }
             Operation::ValueOf { select, raw } => {
                 let text = self.string(select, context)?;
                 self.write(&text, *raw)?;
@@ -270,11 +278,25 @@ impl<'t> Machine<'t> {
     }
 
     fn literal_element(&mut self, element: &'t LiteralElement, context: &Context) -> Res<Flow<'t>> {
+        if element.at_once && self.writer.start_at_once(element, &mut self.names)? {
+            for LiteralAttribute { value, written, .. } in &element.attributes {
+                match value {
+                    Avt::Constant(_) => self.writer.attribute_at_once(written, None),
+                    Avt::Parts(_) => {
+                        let value = self.avt(value, context)?;
+                        self.writer.attribute_at_once(written, Some(&value));
+                    }
+                }
+            }
+            let flow = self.nested(&element.body, context)?;
+            self.writer.end_element(&mut self.names)?;
+            return Ok(flow);
+        }
         self.writer.start_literal(element, &mut self.names)?;
         if !element.sets.is_empty() {
             self.use_sets(&element.sets, context)?;
         }
-        for (name, value) in &element.attributes {
+        for LiteralAttribute { name, value, .. } in &element.attributes {
             let value = self.avt(value, context)?;
             self.writer.literal_attribute(name, value);
         }

@@ -97,7 +97,9 @@ impl<'t> Machine<'t> {
             };
             // Nothing but the name is asked for.
             let matches_by_name = named.is_some()
-                && definition.patterns[0].only_names().is_some_and(|names| names.parents.is_empty());
+                && definition.patterns[0]
+                    .only_names()
+                    .is_some_and(|names| names.parents.is_empty() && !names.conditions);
             let count = tree.nodes.len() as u32;
             let mut visit = |machine: &mut Self, at: u32| -> Res<()> {
                 let node = NodeId::new(document, at);

@@ -57,10 +57,11 @@ impl<'t> Machine<'t> {
                 continue;
             }
             let matches = match &rule.only_names {
-                Some(OnlyNames { namespace, parents }) => {
+                Some(OnlyNames { namespace, parents, conditions }) => {
                     self.budget.spend(1 + parents.len() as u64)?;
                     namespace.is_none_or(|namespace| has_namespace(entry, node.index(), namespace))
                         && has_parents(entry, node.index(), parents)
+                        && (!conditions || self.meets_conditions(rule.pattern.last_predicates(), node)?)
                 }
                 None => self.matches(&rule.pattern, node)?,
             };
@@ -69,6 +70,18 @@ impl<'t> Machine<'t> {
             }
         }
         Ok(None)
+    }
+
+    /// Whether all conditions hold for a node.
+    fn meets_conditions(&mut self, predicates: &[Predicate], node: NodeId) -> Res<bool> {
+        for predicate in predicates {
+            if let Predicate::Condition(expr) = predicate
+                && !self.boolean(expr, &Context::at(node))?
+            {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Whether a node matches one of several patterns.
@@ -193,14 +206,7 @@ impl<'t> Machine<'t> {
         let Some((first, rest)) = step.predicates.split_first() else { return Ok(true) };
         // Conditions alone need no siblings.
         if step.predicates.iter().all(|predicate| matches!(predicate, Predicate::Condition(_))) {
-            for predicate in &step.predicates {
-                if let Predicate::Condition(expr) = predicate
-                    && !self.boolean(expr, &Context::at(node))?
-                {
-                    return Ok(false);
-                }
-            }
-            return Ok(true);
+            return self.meets_conditions(&step.predicates, node);
         }
         if rest.is_empty() && step.axis == Axis::Child {
             match first {

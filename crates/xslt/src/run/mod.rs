@@ -143,8 +143,8 @@ pub(crate) fn transform(
     };
     let trees = TreeArena::new(tree, &program.names);
     let world = World { program, trees, loader, limits };
-    // Results are mostly about as large as the text of the document.
-    let bytes_expected = document.tree.text.len() + 512;
+    // Results are mostly about as large as the document: its text, and a tag or two for each node.
+    let bytes_expected = document.tree.text.len() + document.tree.nodes.len() * 32 + 512;
     let mut machine = Machine::new(&world, parameters, bytes_expected);
     machine.documents.insert(document.tree.uri.clone(), Some(0));
     let run = |machine: &mut Machine<'_>| -> Res<()> {

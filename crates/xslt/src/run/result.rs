@@ -150,6 +150,35 @@ impl<'t> ResultWriter<'t> {
         self.start(Pending { name: Name::Written(&element.name), literal: Some(element) }, names)
     }
 
+    /// Writes the start of an element whose attributes follow one by one and cannot change, where that is possible: not
+    /// before it is known that the element has nothing to declare.
+    pub(crate) fn start_at_once(
+        &mut self,
+        element: &'t LiteralElement,
+        names: &mut ResultNames,
+    ) -> Res<bool> {
+        if !matches!(&self.target, Target::Serializer(serializer) if serializer.is_plain()) {
+            return Ok(false);
+        }
+        if self.pending.is_some() {
+            self.flush(names)?;
+        }
+        let Target::Serializer(serializer) = &mut self.target else { return Ok(false) };
+        if names.settled.get(element.number as usize) != Some(&self.scope) || !serializer.is_inside() {
+            return Ok(false);
+        }
+        self.marks.push(Mark { namespaces: self.in_scope.len(), scope: self.scope });
+        serializer.start_plain(&element.name);
+        Ok(true)
+    }
+
+    /// Writes an attribute after [`start_at_once`](Self::start_at_once): what is known of it, and its value.
+    pub(crate) fn attribute_at_once(&mut self, written: &str, value: Option<&str>) {
+        if let Target::Serializer(serializer) = &mut self.target {
+            serializer.attribute_plain(written, value);
+        }
+    }
+
     fn start(&mut self, pending: Pending<'t>, names: &mut ResultNames) -> Res<()> {
         if self.is_text() {
             self.ignored += 1;
@@ -310,9 +339,10 @@ impl<'t> ResultWriter<'t> {
         let mut attributes = std::mem::take(&mut self.attributes);
         // Most elements are written again and again with the same namespaces around them.
         let settled = self.namespaces.is_empty()
-            && pending
-                .literal
-                .is_some_and(|literal| names.settled.get(literal.number as usize) == Some(&self.scope))
+            && match pending.literal {
+                Some(literal) => names.settled.get(literal.number as usize) == Some(&self.scope),
+                None => !pending.name.prefix.is_empty() && self.keeps_prefix(&pending.name),
+            }
             && attributes.iter().all(|attribute| attribute.literal || self.keeps_prefix(&attribute.name));
         if settled {
             self.hand_on(pending.name, &[], &attributes, names)?;
@@ -329,7 +359,7 @@ impl<'t> ResultWriter<'t> {
         Ok(())
     }
 
-    /// Whether an attribute can have its prefix without a declaration.
+    /// Whether an attribute, or an element with a prefix, can have its prefix without a declaration.
     fn keeps_prefix(&self, name: &OutName) -> bool {
         if name.namespace.is_empty() {
             return name.prefix.is_empty();

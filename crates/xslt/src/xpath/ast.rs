@@ -102,6 +102,20 @@ pub(crate) struct Path {
     pub(crate) steps: Vec<Step>,
 }
 
+impl Path {
+    /// The name, if this is `@name`.
+    pub(crate) fn only_attribute(&self) -> Option<&NameTest> {
+        match (&self.start, self.steps.as_slice()) {
+            (Start::Context, [Step { axis: Axis::Attribute, test: NodeTest::Name(name), predicates }])
+                if predicates.is_empty() =>
+            {
+                Some(name)
+            }
+            _ => None,
+        }
+    }
+}
+
 /// Where a path starts.
 #[derive(Debug, Clone)]
 pub(crate) enum Start {

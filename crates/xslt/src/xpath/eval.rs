@@ -547,10 +547,18 @@ impl<'t> Machine<'t> {
 
     fn compare(&mut self, comparison: Comparison, left: &Expr, right: &Expr, context: &Context) -> Res<bool> {
         // The common case: a node with a string.
-        if let (Expr::Path(_), Expr::Literal(text), Comparison::Equal | Comparison::NotEqual) =
+        if let (Expr::Path(path), Expr::Literal(text), Comparison::Equal | Comparison::NotEqual) =
             (left, right, comparison)
         {
-            let nodes = self.list(left, context)?;
+            if let Some(name) = path.only_attribute()
+                && context.node.sub() == 0
+            {
+                let found = self.first_named(true, name, context.node)?;
+                return Ok(found.is_some_and(|node| {
+                    (*self.string_of(node) == **text) == (comparison == Comparison::Equal)
+                }));
+            }
+            let nodes = self.path_list(path, context)?;
             self.budget.spend(nodes.len() as u64)?;
             let holds = nodes
                 .iter()

@@ -229,20 +229,21 @@ impl<'t> Machine<'t> {
             Some(length) => first + numbers::round(self.number(length, context)?),
             None => f64::INFINITY,
         };
-        // Characters are counted from one; those at least `first` and below `end` are wanted. NaN wants none.
-        let length = text.len() as f64 + 1.0;
-        if !(first < end && end > 1.0 && first <= length) {
+        // Characters are counted from one; those at least `first` and below `end` are wanted. NaN wants none, and there
+        // are no more characters than bytes.
+        let length = text.len();
+        if !(first < end && end > 1.0 && first <= length as f64) {
             return Ok(Object::Text(Text::Borrowed("")));
         }
-        // There are no more characters than bytes.
-        let skipped = (first.max(1.0) - 1.0) as usize;
-        let taken = (end.min(length + 1.0) - 1.0) as usize - skipped;
-        let (start, stop) = if text.is_ascii() {
-            (skipped.min(text.len()), (skipped + taken).min(text.len()))
+        // What is negative becomes 0, and what is too large the largest number.
+        let skipped = (first as usize).saturating_sub(1);
+        let stop = (end as usize).saturating_sub(1).min(length);
+        let (start, stop) = if text.as_bytes()[..stop].is_ascii() {
+            (skipped, stop)
         } else {
             let place = |text: &str, number| text.char_indices().nth(number).map_or(text.len(), |(at, _)| at);
             let start = place(&text, skipped);
-            (start, start + place(&text[start..], taken))
+            (start, start + place(&text[start..], stop - skipped))
         };
         Ok(Object::Text(slice(text, start, stop)))
     }

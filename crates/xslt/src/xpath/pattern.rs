@@ -46,6 +46,8 @@ pub(crate) struct OnlyNames {
     pub(crate) namespace: Option<Atom>,
     /// The names of the parent, its parent and so on.
     pub(crate) parents: Vec<NameId>,
+    /// Whether there are conditions, those of the last step.
+    pub(crate) conditions: bool,
 }
 
 /// Parses all alternatives of a pattern.
@@ -125,8 +127,8 @@ impl Pattern {
         }
     }
 
-    /// What the pattern asks for beside the name of the node itself, if it asks for names alone, as in `a/b/c`. The
-    /// node must have a name or may be any, as in `a/*` and `a/p:*`.
+    /// What the pattern asks for beside the name of the node itself, if it asks for names and what holds for the node,
+    /// as in `a/b/c[d]`. The node must have a name or may be any, as in `a/*` and `a/p:*`.
     pub(crate) fn only_names(&self) -> Option<OnlyNames> {
         let (Head::Anywhere, Some((last, parents))) = (&self.head, self.steps.split_last()) else {
             return None;
@@ -137,7 +139,8 @@ impl Pattern {
             NodeTest::Namespace(test) if test.atom != NONE => Some(test.atom),
             _ => return None,
         };
-        if !plain(last) {
+        let free = last.predicates.iter().all(|predicate| matches!(predicate, Predicate::Condition(_)));
+        if !free || last.any_ancestor {
             return None;
         }
         let name = |step: &PatternStep| match &step.test {
@@ -147,12 +150,17 @@ impl Pattern {
             _ => None,
         };
         let parents: Option<Vec<NameId>> = parents.iter().rev().map(name).collect();
-        Some(OnlyNames { namespace, parents: parents? })
+        Some(OnlyNames { namespace, parents: parents?, conditions: !last.predicates.is_empty() })
     }
 
     /// The step that the node itself must match, if there is one.
     pub(crate) fn last(&self) -> Option<(Axis, &NodeTest)> {
         self.steps.last().map(|step| (step.axis, &step.test))
+    }
+
+    /// The predicates of the last step.
+    pub(crate) fn last_predicates(&self) -> &[Predicate] {
+        self.steps.last().map_or(&[], |step| &step.predicates)
     }
 
     /// The namespace that the last step asks for, if it is `prefix:*`.
