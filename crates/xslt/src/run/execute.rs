@@ -16,6 +16,9 @@ use crate::xpath::value::{Object, Text};
 const COMPUTED_MAX: usize = 8;
 const COMPUTED_BYTES_MAX: usize = 128;
 
+/// A string with room for more bytes than this is not kept.
+const SCRATCH_KEPT_MAX: usize = 4096;
+
 /// What is to be done after some instructions.
 #[derive(Debug)]
 pub(crate) enum Flow<'t> {
@@ -75,11 +78,15 @@ impl<'t> Machine<'t> {
         match &instruction.operation {
             Operation::Text { text, raw } => self.write(text, *raw)?,
             Operation::ValueOf { select: Expr::Call(Function::Concat, parts), raw } => {
-                // Nobody needs the parts in one piece.
                 self.budget.spend(1)?;
+                let mut joined = std::mem::take(&mut self.scratch);
                 for part in parts {
-                    let text = self.string_near(part, context)?;
-                    self.write(&text, *raw)?;
+                    joined.push_str(&self.string_near(part, context)?);
+                }
+                self.write(&joined, *raw)?;
+                if joined.capacity() <= SCRATCH_KEPT_MAX {
+                    joined.clear();
+                    self.scratch = joined;
                 }
             }
             Operation::ValueOf { select, raw } => {
@@ -148,8 +155,12 @@ impl<'t> Machine<'t> {
                 self.set_local(*slot, value)?;
             }
             Operation::Param { slot, name, value } => {
-                let given =
-                    self.passed.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone());
+                let given = self
+                    .passed
+                    .iter()
+                    .flatten()
+                    .find(|(known, _)| known == name)
+                    .map(|(_, value)| value.clone());
                 let value = match given {
                     Some(value) => value,
                     None => self.binding(value, context)?,
@@ -239,7 +250,7 @@ impl<'t> Machine<'t> {
         context: &Context,
     ) -> Res<Passed<'t>> {
         if parameters.is_empty() {
-            return Ok(Vec::new());
+            return Ok(None);
         }
         let mut passed = Vec::with_capacity(parameters.len());
         for parameter in parameters {
@@ -253,7 +264,7 @@ impl<'t> Machine<'t> {
             };
             passed.push((parameter.name, value));
         }
-        Ok(passed)
+        Ok(Some(passed.into_boxed_slice()))
     }
 
     /// The value of an attribute value template.

@@ -4,7 +4,7 @@ use std::ops::{ControlFlow, Range};
 
 use super::Machine;
 use crate::error::Res;
-use crate::tree::{Atom, Entry, NameId, NodeId, NodeKind};
+use crate::tree::{Atom, Entry, NONE, NameId, NodeId, NodeKind};
 use crate::xpath::ast::{Axis, Predicate};
 use crate::xpath::axes::{TreeTest, walk};
 use crate::xpath::eval::Context;
@@ -24,13 +24,56 @@ fn has_namespace(entry: &Entry, index: u32, namespace: Atom) -> bool {
     entry.tree.names.parts(entry.tree.node(index).name).0 == entry.tree_atom(namespace)
 }
 
+/// How many of the templates found last are remembered.
+pub(super) const FOUND_RULES: usize = 64;
+
+/// The template that was found for an element where nothing but its name and that of its parent was asked.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct FoundRule {
+    document: u32,
+    mode: u32,
+    name: NameId,
+    parent: NameId,
+    template: Option<u32>,
+}
+
+impl Default for FoundRule {
+    fn default() -> Self {
+        Self { document: NONE, mode: NONE, name: NONE, parent: NONE, template: None }
+    }
+}
+
 impl<'t> Machine<'t> {
+    /// The template of the best rule for a node of a mode.
+    pub(super) fn rule_for(&mut self, node: NodeId, mode: u32) -> Res<Option<u32>> {
+        let tree = &*self.world.trees.get(node.document()).tree;
+        let data = tree.node(node.index());
+        if data.kind != NodeKind::Element || node.sub() != 0 {
+            return self.find_rule(node, mode, None, &mut false);
+        }
+        let (document, name, parent) = (node.document(), data.name, tree.node(data.parent).name);
+        let slot = (name ^ parent.wrapping_mul(7) ^ mode.wrapping_mul(31)) as usize % FOUND_RULES;
+        let found = self.found_rules[slot];
+        if found.name == name && found.parent == parent && found.mode == mode && found.document == document {
+            self.budget.spend(1)?;
+            return Ok(found.template);
+        }
+        let mut by_names = true;
+        let template = self.find_rule(node, mode, None, &mut by_names)?;
+        if by_names {
+            self.found_rules[slot] = FoundRule { document, mode, name, parent, template };
+        }
+        Ok(template)
+    }
+
     /// The template of the best rule for a node; with `precedences`, only of rules of these import precedences.
+    /// `by_names` becomes false when something else was asked than the names of the node and its parent.
     pub(super) fn find_rule(
         &mut self,
         node: NodeId,
         mode: u32,
         precedences: Option<Range<u32>>,
+        by_names: &mut bool,
     ) -> Res<Option<u32>> {
         let world = self.world;
         let rules = &world.program.modes[mode as usize];
@@ -59,11 +102,15 @@ impl<'t> Machine<'t> {
             let matches = match &rule.only_names {
                 Some(OnlyNames { namespace, parents, conditions }) => {
                     self.budget.spend(1 + parents.len() as u64)?;
+                    *by_names &= parents.len() <= 1 && !conditions;
                     namespace.is_none_or(|namespace| has_namespace(entry, node.index(), namespace))
                         && has_parents(entry, node.index(), parents)
                         && (!conditions || self.meets_conditions(rule.pattern.last_predicates(), node)?)
                 }
-                None => self.matches(&rule.pattern, node)?,
+                None => {
+                    *by_names = false;
+                    self.matches(&rule.pattern, node)?
+                }
             };
             if matches {
                 return Ok(Some(rule.template));

@@ -88,8 +88,8 @@ pub(crate) struct CurrentRule {
     pub(crate) mode: u32,
 }
 
-/// Parameters on their way to a template.
-pub(crate) type Passed<'t> = Vec<(NameId, Object<'t>)>;
+/// Parameters on their way to a template, if there are any.
+pub(crate) type Passed<'t> = Option<Box<[(NameId, Object<'t>)]>>;
 
 /// A stylesheet while it runs.
 pub(crate) struct Machine<'t> {
@@ -119,6 +119,10 @@ pub(crate) struct Machine<'t> {
     messages: Vec<Message>,
     message_bytes: usize,
     active_sets: Vec<u32>,
+    /// Templates that were found for elements of a name, in a parent of a name.
+    found_rules: Vec<matching::FoundRule>,
+    /// A string that was used and is empty again.
+    scratch: String,
     /// Lists that were used and are empty again.
     pub(crate) lists: Vec<Vec<NodeId>>,
     pub(crate) random: u64,
@@ -149,7 +153,7 @@ pub(crate) fn transform(
     machine.documents.insert(document.tree.uri.clone(), Some(0));
     let run = |machine: &mut Machine<'_>| -> Res<()> {
         let root = NodeId::new(0, 0);
-        machine.apply_to(root, 0, 1, 1, Vec::new())?;
+        machine.apply_to(root, 0, 1, 1, None)?;
         machine.writer.flush(&mut machine.names)
     };
     if let Err(mut error) = run(&mut machine) {
@@ -180,7 +184,7 @@ impl<'t> Machine<'t> {
             budget: Budget::new(world.limits),
             variables: Vec::new(),
             base: 0,
-            passed: Vec::new(),
+            passed: None,
             globals: vec![GlobalState::Unknown; world.program.globals.len()],
             parameters,
             writer: ResultWriter::new(Target::Serializer(Box::new(serializer))),
@@ -197,6 +201,8 @@ impl<'t> Machine<'t> {
             messages: Vec::new(),
             message_bytes: 0,
             active_sets: Vec::new(),
+            found_rules: vec![matching::FoundRule::default(); matching::FOUND_RULES],
+            scratch: String::new(),
             lists: Vec::new(),
             random: 0x9e37_79b9_7f4a_7c15,
             regexes: HashMap::new(),

@@ -170,12 +170,32 @@ impl<'i> Cursor<'i> {
 /// A name as written and what it was last resolved to; a name is seldom resolved twice in a row.
 struct RawName {
     raw: Box<str>,
+    /// Its first bytes, and which of eight bytes are of the name.
     head: u64,
+    mask: u64,
     prefix: u16,
+    /// The name that came after this one when it was last seen: documents repeat themselves.
+    next: KnownName,
     prefix_length: usize,
     local: Atom,
     namespace: Atom,
     name: NameId,
+}
+
+/// The number of a name in the cache.
+type KnownName = u16;
+/// A name that is not in the cache.
+const UNKNOWN: KnownName = KnownName::MAX;
+
+impl RawName {
+    /// Whether these bytes start with the name and with nothing that could make it longer.
+    #[inline]
+    fn is_next(&self, bytes: &[u8]) -> bool {
+        let length = self.raw.len();
+        bytes.first_chunk::<8>().is_some_and(|first| u64::from_le_bytes(*first) & self.mask == self.head)
+            && (length <= 8 || bytes[8..].starts_with(&self.raw.as_bytes()[8..]))
+            && bytes.get(length).is_some_and(|byte| matches!(byte, b'>' | b' ' | b'=' | b'/'))
+    }
 }
 
 /// The first bytes of a name as a number, by which most names can be told apart.
@@ -188,14 +208,6 @@ fn head(name: &str) -> u64 {
     }
 }
 
-/// Whether two names are the same, of which the first bytes are known as numbers.
-#[inline]
-fn same(left: &str, left_head: u64, right: &str, right_head: u64) -> bool {
-    left_head == right_head
-        && left.len() == right.len()
-        && (left.len() <= 8 || left.as_bytes()[8..] == right.as_bytes()[8..])
-}
-
 /// An element that was opened, by its name.
 #[derive(Clone, Copy)]
 struct OpenTag<'i> {
@@ -206,11 +218,12 @@ struct OpenTag<'i> {
 
 struct RawAttribute<'i> {
     raw: &'i str,
+    known: KnownName,
     value: Cow<'i, str>,
 }
 
 /// Places for names in the cache.
-const SLOTS: usize = 128;
+const SLOTS: usize = 512;
 /// Places that are looked at for one name.
 const PROBES: usize = 4;
 
@@ -221,8 +234,11 @@ struct Parser<'l> {
     /// Namespaces in scope, the innermost last.
     scope: Vec<(u16, Atom)>,
     /// For each slot the number of a name in `known`, counted from one.
-    slots: [u8; SLOTS],
+    slots: [KnownName; SLOTS],
     known: Vec<RawName>,
+    /// The name that was read last, and the one that is expected now.
+    last: KnownName,
+    expected: KnownName,
     entity_bytes: usize,
     base: String,
     /// Whether nodes are told their lines.
@@ -238,6 +254,8 @@ impl<'l> Parser<'l> {
             scope: Vec::new(),
             slots: [0; SLOTS],
             known: Vec::new(),
+            last: UNKNOWN,
+            expected: UNKNOWN,
             entity_bytes: 0,
             base: uri.to_owned(),
             lines: true,
@@ -427,13 +445,14 @@ impl<'l> Parser<'l> {
                     let mark = self.scope.len();
                     self.set_line(cursor);
                     cursor.at += 1;
-                    let name = cursor.name("after `<`")?;
+                    let (name, known) = self.name(cursor, "after `<`")?;
                     let empty = if cursor.peek() == Some(b'>') && !self.dtd.has_attributes() {
                         cursor.at += 1;
-                        self.open(name, &[])?;
+                        let (prefix, name) = self.resolve(name, known, true)?;
+                        self.builder.start(prefix, name)?;
                         false
                     } else {
-                        self.start_tag(cursor, name, &mut attributes)?
+                        self.start_tag(cursor, name, known, &mut attributes)?
                     };
                     if empty {
                         self.builder.end_element();
@@ -454,6 +473,7 @@ impl<'l> Parser<'l> {
         &mut self,
         cursor: &mut Cursor<'i>,
         element: &'i str,
+        known: KnownName,
         attributes: &mut Vec<RawAttribute<'i>>,
     ) -> Res<bool> {
         attributes.clear();
@@ -475,19 +495,29 @@ impl<'l> Parser<'l> {
                 }
                 Some(_) => {}
             }
-            let raw = cursor.name("in a tag")?;
-            cursor.skip_space();
-            if !cursor.eat("=") {
-                return Err(malformed(format!("`=` is missing after the attribute `{raw}`")));
-            }
-            cursor.skip_space();
-            let Some(quote @ (b'"' | b'\'')) = cursor.peek() else {
-                return Err(malformed(format!("the value of the attribute `{raw}` is not quoted")));
+            let (raw, number) = self.name(cursor, "in a tag")?;
+            let quote = match cursor.text.as_bytes()[cursor.at..] {
+                [b'=', quote @ (b'"' | b'\''), ..] => {
+                    cursor.at += 2;
+                    quote
+                }
+                _ => {
+                    cursor.skip_space();
+                    if !cursor.eat("=") {
+                        return Err(malformed(format!("`=` is missing after the attribute `{raw}`")));
+                    }
+                    cursor.skip_space();
+                    let Some(quote @ (b'"' | b'\'')) = cursor.peek() else {
+                        return Err(malformed(format!("the value of the attribute `{raw}` is not quoted")));
+                    };
+                    cursor.at += 1;
+                    quote
+                }
             };
-            cursor.at += 1;
             let rest = cursor.rest();
             // Most values end before anything else has to be done about them.
-            let plain = rest.bytes().position(|byte| byte == quote || VALUE_MARKS[usize::from(byte)]);
+            let marks = if quote == b'"' { &VALUE_MARKS[0] } else { &VALUE_MARKS[1] };
+            let plain = rest.bytes().position(|byte| marks[usize::from(byte)]);
             let (length, value) = match plain {
                 Some(length) if rest.as_bytes()[length] == quote => (length, Cow::Borrowed(&rest[..length])),
                 _ => {
@@ -498,30 +528,33 @@ impl<'l> Parser<'l> {
                 }
             };
             cursor.at += length + 1;
-            attributes.push(RawAttribute { raw, value });
+            attributes.push(RawAttribute { raw, known: number, value });
         };
         if self.dtd.has_attributes() {
             self.dtd.normalise(element, attributes);
             let defaults = self.dtd.defaults(element, attributes);
             if !defaults.is_empty() {
-                let specified = attributes
-                    .drain(..)
-                    .map(|attribute| RawAttribute { raw: attribute.raw, value: attribute.value });
+                let specified = attributes.drain(..).map(|RawAttribute { raw, known, value }| RawAttribute {
+                    raw,
+                    known,
+                    value,
+                });
                 let defaulted = defaults.iter().map(|(name, value)| RawAttribute {
                     raw: name.as_str(),
+                    known: UNKNOWN,
                     value: Cow::Borrowed(value.as_str()),
                 });
                 let all: Vec<RawAttribute<'_>> = specified.chain(defaulted).collect();
-                self.open(element, &all)?;
+                self.open(element, known, &all)?;
                 return Ok(empty);
             }
         }
-        self.open(element, attributes)?;
+        self.open(element, known, attributes)?;
         Ok(empty)
     }
 
     /// Declares namespaces, resolves names and adds the element and its attributes to the tree.
-    fn open(&mut self, element: &str, attributes: &[RawAttribute<'_>]) -> Res<()> {
+    fn open(&mut self, element: &str, known: KnownName, attributes: &[RawAttribute<'_>]) -> Res<()> {
         let mark = self.scope.len();
         // Most attributes are told from a declaration by their first letter.
         for attribute in attributes.iter().filter(|attribute| attribute.raw.starts_with('x')) {
@@ -555,7 +588,7 @@ impl<'l> Parser<'l> {
             }
             self.scope.push((prefix, uri));
         }
-        let (prefix, name) = self.resolve(element, true)?;
+        let (prefix, name) = self.resolve(element, known, true)?;
         self.builder.start(prefix, name)?;
         for at in mark..self.scope.len() {
             let (prefix, uri) = self.scope[at];
@@ -572,7 +605,7 @@ impl<'l> Parser<'l> {
             if special && (attribute.raw == "xmlns" || attribute.raw.starts_with("xmlns:")) {
                 continue;
             }
-            let (prefix, name) = self.resolve(attribute.raw, false)?;
+            let (prefix, name) = self.resolve(attribute.raw, attribute.known, false)?;
             let number = self.builder.len() - first;
             let twice = if number < few.len() {
                 let twice = few[..number].contains(&name);
@@ -595,13 +628,40 @@ impl<'l> Parser<'l> {
         Ok(())
     }
 
-    /// Prefix and expanded name of a name as written.
-    fn resolve(&mut self, raw: &str, element: bool) -> Res<(u16, NameId)> {
+    /// Reads a name; colons belong to it. Gives its number too.
+    #[inline]
+    fn name<'i>(&mut self, cursor: &mut Cursor<'i>, what: &str) -> Res<(&'i str, KnownName)> {
+        if let Some(expected) = self.known.get(usize::from(self.expected))
+            && expected.is_next(&cursor.text.as_bytes()[cursor.at..])
+        {
+            let start = cursor.at;
+            cursor.at += expected.raw.len();
+            self.last = std::mem::replace(&mut self.expected, expected.next);
+            return Ok((&cursor.text[start..cursor.at], self.last));
+        }
+        self.other_name(cursor, what)
+    }
+
+    /// Reads a name that was not expected.
+    fn other_name<'i>(&mut self, cursor: &mut Cursor<'i>, what: &str) -> Res<(&'i str, KnownName)> {
+        let raw = cursor.name(what)?;
         let number = match self.known_name(raw) {
             Some(number) => number,
             None => self.learn_name(raw)?,
         };
-        let known = &mut self.known[number];
+        if let Some(last) = self.known.get_mut(usize::from(self.last)) {
+            last.next = number;
+        }
+        self.last = number;
+        self.expected = self.known.get(usize::from(number)).map_or(UNKNOWN, |known| known.next);
+        Ok((raw, number))
+    }
+
+    /// Prefix and expanded name of a name as written.
+    fn resolve(&mut self, raw: &str, known: KnownName, element: bool) -> Res<(u16, NameId)> {
+        let Some(known) = self.known.get_mut(usize::from(known)) else {
+            return self.resolve_unknown(raw, element);
+        };
         let prefix = known.prefix;
         let namespace = if prefix == 0 && !element {
             EMPTY
@@ -609,11 +669,7 @@ impl<'l> Parser<'l> {
             match self.scope.iter().rev().find(|(known, _)| *known == prefix) {
                 Some((_, uri)) => *uri,
                 None if prefix == 0 => EMPTY,
-                None if &raw[..known.prefix_length] == "xml" => self.builder.atom(XML_NAMESPACE),
-                None => {
-                    let prefix = &raw[..known.prefix_length];
-                    return Err(malformed(format!("the prefix `{prefix}` is not declared")));
-                }
+                None => undeclared(&mut self.builder, &raw[..known.prefix_length])?,
             }
         };
         if known.namespace != namespace {
@@ -623,58 +679,69 @@ impl<'l> Parser<'l> {
         Ok((prefix, known.name))
     }
 
+    /// The same for a name that is not in the cache.
+    #[cold]
+    fn resolve_unknown(&mut self, raw: &str, element: bool) -> Res<(u16, NameId)> {
+        let (prefix, local) = raw.split_once(':').unwrap_or(("", raw));
+        if raw.contains(':') && !(is_ncname(prefix) && is_ncname(local)) {
+            return Err(malformed(format!("`{raw}` is not a name with a prefix")));
+        }
+        let number = self.builder.prefix(prefix)?;
+        let namespace = match self.scope.iter().rev().find(|(known, _)| *known == number) {
+            _ if prefix.is_empty() && !element => EMPTY,
+            Some((_, uri)) => *uri,
+            None if prefix.is_empty() => EMPTY,
+            None => undeclared(&mut self.builder, prefix)?,
+        };
+        let local = self.builder.atom(local);
+        Ok((number, self.builder.name_of_atoms(namespace, local)))
+    }
+
     /// The slots where a name may be.
     #[inline]
     fn slots(raw: &str, head: u64) -> impl Iterator<Item = usize> + use<> {
         let last = raw.as_bytes().last().map_or(0, |byte| u64::from(*byte));
         let mixed = (head ^ (last << 56) ^ raw.len() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let first = (mixed >> 57) as usize;
+        let first = (mixed >> 55) as usize;
         (0..PROBES).map(move |next| (first + next) % SLOTS)
     }
 
     /// The number of a name that was seen before.
     #[inline]
-    fn known_name(&self, raw: &str) -> Option<usize> {
+    fn known_name(&self, raw: &str) -> Option<KnownName> {
         let head = head(raw);
         for slot in Self::slots(raw, head) {
-            let number = usize::from(self.slots[slot]).checked_sub(1)?;
-            let known = &self.known[number];
-            if same(raw, head, &known.raw, known.head) {
+            let number = self.slots[slot].checked_sub(1)?;
+            let known = &self.known[usize::from(number)];
+            if known.head == head && *known.raw == *raw {
                 return Some(number);
             }
         }
         None
     }
 
-    /// Takes a name into the cache, in the place of another when that is full.
+    /// Takes a name into the cache if there is a slot for it. What is no name of an element or attribute stays out.
     #[cold]
-    fn learn_name(&mut self, raw: &str) -> Res<usize> {
+    fn learn_name(&mut self, raw: &str) -> Res<KnownName> {
         let (prefix, local) = raw.split_once(':').unwrap_or(("", raw));
-        if raw.contains(':') && !(is_ncname(prefix) && is_ncname(local)) {
-            return Err(malformed(format!("`{raw}` is not a name with a prefix")));
-        }
+        let wrong = raw.contains(':') && !(is_ncname(prefix) && is_ncname(local));
         let head = head(raw);
-        let name = RawName {
+        let free = Self::slots(raw, head).find(|slot| self.slots[*slot] == 0);
+        let Some(slot) = free.filter(|_| !wrong && prefix != "xmlns") else { return Ok(UNKNOWN) };
+        self.known.push(RawName {
             raw: Box::from(raw),
             head,
+            mask: if raw.len() < 8 { (1 << (8 * raw.len())) - 1 } else { u64::MAX },
             prefix: self.builder.prefix(prefix)?,
+            next: UNKNOWN,
             prefix_length: prefix.len(),
             local: self.builder.atom(local),
             namespace: NONE,
             name: NONE,
-        };
-        let mut slots = Self::slots(raw, head);
-        let first = slots.next().unwrap_or(0);
-        let free = std::iter::once(first).chain(slots).find(|slot| self.slots[*slot] == 0);
-        let Some(slot) = free else {
-            let number = usize::from(self.slots[first]).saturating_sub(1);
-            self.known[number] = name;
-            return Ok(number);
-        };
-        self.known.push(name);
+        });
         // There are at most as many names as slots.
-        self.slots[slot] = self.known.len() as u8;
-        Ok(self.known.len() - 1)
+        self.slots[slot] = self.known.len() as KnownName;
+        Ok(self.slots[slot] - 1)
     }
 
     /// `&…;` in content.
@@ -733,7 +800,7 @@ impl<'l> Parser<'l> {
 
     /// The normalised value of an attribute.
     fn attribute_value<'i>(&mut self, literal: &'i str, entity_depth: u32) -> Res<Cow<'i, str>> {
-        let plain = |byte: u8| !VALUE_MARKS[usize::from(byte)];
+        let plain = |byte: u8| !matches!(byte, b'<' | b'&' | b'\t' | b'\n' | b'\r');
         if literal.bytes().all(plain) {
             return Ok(Cow::Borrowed(literal));
         }
@@ -786,17 +853,28 @@ impl<'l> Parser<'l> {
     }
 }
 
-/// What cannot stay as it is in the value of an attribute.
-const VALUE_MARKS: [bool; 256] = {
+/// What cannot stay as it is in the value of an attribute, and what ends it: in double quotes and in single ones.
+const VALUE_MARKS: [[bool; 256]; 2] = [value_marks(b'"'), value_marks(b'\'')];
+
+const fn value_marks(quote: u8) -> [bool; 256] {
     let mut table = [false; 256];
-    let marks = b"<&\t\n\r";
+    let marks = [quote, b'<', b'&', b'\t', b'\n', b'\r'];
     let mut number = 0;
     while number < marks.len() {
         table[marks[number] as usize] = true;
         number += 1;
     }
     table
-};
+}
+
+/// The namespace of a prefix that no element declares: only `xml` has one.
+#[cold]
+fn undeclared(builder: &mut TreeBuilder, prefix: &str) -> Res<Atom> {
+    match prefix {
+        "xml" => Ok(builder.atom(XML_NAMESPACE)),
+        _ => Err(malformed(format!("the prefix `{prefix}` is not declared"))),
+    }
+}
 
 /// How many bytes of text there are before the next tag or reference.
 #[inline]

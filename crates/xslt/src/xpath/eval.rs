@@ -443,6 +443,31 @@ impl<'t> Machine<'t> {
             _ => (usize::MAX, step.predicates.as_slice()),
         };
         let document = node.document();
+        if step.axis == Axis::Child && node.sub() == 0 && nth == usize::MAX {
+            let tree = &*entry.tree;
+            let mut looked = 1;
+            let children = tree.children(node.index()).inspect(|_| looked += 1);
+            let id = |at: u32| NodeId::new(document, at);
+            // The usual tests, each with a loop of its own.
+            match test {
+                TreeTest::Name(NodeKind::Element, name) => {
+                    let named = |at: &u32| {
+                        let child = tree.node(*at);
+                        child.name == name && child.kind == NodeKind::Element
+                    };
+                    found.extend(children.filter(named).map(id));
+                }
+                TreeTest::Kind(kind) => {
+                    found.extend(children.filter(|at| tree.node(*at).kind == kind).map(id));
+                }
+                _ => found.extend(children.filter(|at| test.passes(tree, *at)).map(id)),
+            }
+            self.budget.spend(looked)?;
+            if rest.is_empty() {
+                return Ok(());
+            }
+            return self.filter_from(found, start, rest, context);
+        }
         let mut seen = 0;
         let looked = walk(&entry.tree, node.index(), node.sub() != 0, step.axis, test, &mut |at| {
             seen += 1;

@@ -224,6 +224,18 @@ impl<'t> Machine<'t> {
     fn substring(&mut self, arguments: &[Expr], context: &Context) -> Res<Object<'t>> {
         let text = self.string(&arguments[0], context)?;
         self.budget.spend_bytes(text.len())?;
+        if let [_, Expr::Number(first), Expr::Number(length)] = arguments
+            && let (Some(first), Some(length)) = (numbers::whole(*first), numbers::whole(*length))
+            && first >= 1
+            && length >= 0
+        {
+            // Mostly a place in a code or a date.
+            let skipped = first as usize - 1;
+            let stop = (skipped + length as usize).min(text.len());
+            if skipped < stop && text.as_bytes()[..stop].is_ascii() {
+                return Ok(Object::Text(slice(text, skipped, stop)));
+            }
+        }
         let first = numbers::round(self.number(&arguments[1], context)?);
         let end = match arguments.get(2) {
             Some(length) => first + numbers::round(self.number(length, context)?),
@@ -286,10 +298,11 @@ pub(crate) fn normalize_space(text: Text<'_>) -> Text<'_> {
     let Some(start) = bytes.iter().position(|byte| !is_space(*byte)) else { return Text::Borrowed("") };
     let end = bytes.iter().rposition(|byte| !is_space(*byte)).map_or(start, |last| last + 1);
     let inner = &bytes[start..end];
-    let clean = !inner
-        .iter()
-        .enumerate()
-        .any(|(at, byte)| is_space(*byte) && (*byte != b' ' || is_space(inner[at + 1])));
+    // Without a branch, so that many bytes are looked at together.
+    let unclean = inner.iter().zip(&inner[1..]).fold(0, |unclean, (byte, next)| {
+        unclean | u8::from(*byte < b' ') | (u8::from(*byte == b' ') & u8::from(*next == b' '))
+    });
+    let clean = unclean == 0;
     if clean {
         return slice(text, start, end);
     }

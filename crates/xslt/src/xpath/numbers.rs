@@ -39,7 +39,8 @@ pub(crate) fn format(number: f64) -> String {
 }
 
 /// The number as an integer, if it is one of at most 15 digits.
-fn whole(number: f64) -> Option<i64> {
+#[inline]
+pub(crate) fn whole(number: f64) -> Option<i64> {
     // Conversion saturates, and what is no number becomes 0.
     let whole = number as i64;
     (whole.unsigned_abs() < 1_000_000_000_000_000 && whole as f64 == number).then_some(whole)
