@@ -332,9 +332,16 @@ impl<'t> ResultWriter<'t> {
             .map_or(namespace.is_empty(), |(_, uri)| uri == namespace)
     }
 
-    /// Hands the element that was opened on, with the namespace declarations it needs.
+    /// Hands the element that was opened on, if there is one, with the namespace declarations it needs.
+    #[inline]
     pub(crate) fn flush(&mut self, names: &mut ResultNames) -> Res<()> {
-        let Some(pending) = self.pending.take() else { return Ok(()) };
+        match self.pending.take() {
+            Some(pending) => self.flush_element(pending, names),
+            None => Ok(()),
+        }
+    }
+
+    fn flush_element(&mut self, pending: Pending<'t>, names: &mut ResultNames) -> Res<()> {
         self.marks.push(Mark { namespaces: self.in_scope.len(), scope: self.scope });
         let mut attributes = std::mem::take(&mut self.attributes);
         // Most elements are written again and again with the same namespaces around them.

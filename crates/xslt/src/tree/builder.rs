@@ -90,8 +90,19 @@ impl TreeBuilder {
         self.data.reserve(bytes / 8);
     }
 
+    #[inline]
     fn parent(&self) -> u32 {
         self.open.last().copied().unwrap_or(0)
+    }
+
+    #[cold]
+    fn too_many_nodes(&self) -> Box<XsltError> {
+        limit_error(Limit::Nodes, format!("a tree has more than {} nodes (limit nodes_max)", self.nodes_max))
+    }
+
+    #[cold]
+    fn too_much_text() -> Box<XsltError> {
+        limit_error(Limit::InputBytes, "a tree has more than 4 GB of text")
     }
 
     /// Adds what nodes other than text have for a value; gives its place.
@@ -99,7 +110,7 @@ impl TreeBuilder {
     fn add_data(&mut self, value: &str) -> Res<usize> {
         let start = self.data.len();
         if start + value.len() > u32::MAX as usize {
-            return Err(limit_error(Limit::InputBytes, "a tree has more than 4 GB of text"));
+            return Err(Self::too_much_text());
         }
         self.data.push_str(value);
         Ok(start)
@@ -109,10 +120,7 @@ impl TreeBuilder {
     fn push(&mut self, kind: NodeKind, prefix: u16, name: NameId, start: usize, length: usize) -> Res<u32> {
         let index = self.nodes.len();
         if index >= self.nodes_max {
-            return Err(limit_error(
-                Limit::Nodes,
-                format!("a tree has more than {} nodes (limit nodes_max)", self.nodes_max),
-            ));
+            return Err(self.too_many_nodes());
         }
         let parent = self.parent();
         self.nodes.push(NodeData {
@@ -265,7 +273,7 @@ impl TreeBuilder {
         let parent = self.parent();
         let start = self.text.len();
         if start + text.len() > u32::MAX as usize {
-            return Err(limit_error(Limit::InputBytes, "a tree has more than 4 GB of text"));
+            return Err(Self::too_much_text());
         }
         self.text.push_str(text);
         if let Some(last) = self.nodes.last_mut()

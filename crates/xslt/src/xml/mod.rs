@@ -135,7 +135,7 @@ impl<'i> Cursor<'i> {
         let rest = self.rest();
         let length = name_length(rest);
         if length == 0 {
-            return Err(malformed(format!("a name is missing {what}")));
+            return Err(no_name(what));
         }
         self.at += length;
         Ok(&rest[..length])
@@ -643,6 +643,7 @@ impl<'l> Parser<'l> {
     }
 
     /// Reads a name that was not expected.
+    #[inline(never)]
     fn other_name<'i>(&mut self, cursor: &mut Cursor<'i>, what: &str) -> Res<(&'i str, KnownName)> {
         let raw = cursor.name(what)?;
         let number = match self.known_name(raw) {
@@ -867,6 +868,11 @@ const fn value_marks(quote: u8) -> [bool; 256] {
     table
 }
 
+#[cold]
+fn no_name(what: &str) -> Box<XsltError> {
+    malformed(format!("a name is missing {what}"))
+}
+
 /// The namespace of a prefix that no element declares: only `xml` has one.
 #[cold]
 fn undeclared(builder: &mut TreeBuilder, prefix: &str) -> Res<Atom> {
@@ -926,5 +932,37 @@ fn reference_name<'i>(cursor: &mut Cursor<'i>) -> Res<&'i str> {
             Ok(&rest[..end])
         }
         _ => Err(malformed("`&` starts no reference; write `&amp;`")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The names of all nodes of a document that have one, as written.
+    fn names(document: &str) -> Vec<String> {
+        let tree =
+            parse(document.as_bytes(), "urn:test", &Limits::default()).expect("the document is well-formed");
+        let all = 0..tree.nodes.len() as u32;
+        all.filter(|at| tree.node(*at).name != NONE).map(|at| tree.qualified_name(at)).collect()
+    }
+
+    #[test]
+    fn names_that_start_with_an_expected_one_are_their_own() {
+        let document = "<a><title/><link x='1'/><titles/><lin x-y='1'/><title/><link\nx='1'/><categories/><category/>\
+                        <categories/><category2/></a>";
+        let expected = "a title link x titles lin x-y title link x categories category categories category2";
+        assert_eq!(names(document), expected.split(' ').collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn more_names_than_are_remembered() {
+        let written: Vec<String> = (0..2000).map(|number| format!("name-{number}")).collect();
+        let elements: String = written.iter().map(|name| format!("<{name} p:{name}=''/>")).collect();
+        let document = format!("<r xmlns:p='urn:p'>{elements}{elements}</r>");
+        let pairs = written.iter().flat_map(|name| [name.clone(), format!("p:{name}")]);
+        let expected: Vec<String> =
+            std::iter::once("r".to_owned()).chain(pairs.clone()).chain(pairs).collect();
+        assert_eq!(names(&document), expected);
     }
 }

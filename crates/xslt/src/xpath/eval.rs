@@ -288,10 +288,16 @@ impl<'t> Machine<'t> {
         let tree = &*entry.tree;
         let (mut looked, mut found) = (1, None);
         if attribute {
-            for at in tree.attributes(node.index()) {
+            // An element is followed by its attributes, and nothing else by attributes of another.
+            let start =
+                if tree.is_element(node.index()) { node.index() + 1 } else { tree.nodes.len() as u32 };
+            for (number, data) in tree.nodes[start as usize..].iter().enumerate() {
                 looked += 1;
-                if tree.node(at).name == name {
-                    found = Some(NodeId::new(node.document(), at));
+                if data.kind != NodeKind::Attribute {
+                    break;
+                }
+                if data.name == name {
+                    found = Some(NodeId::new(node.document(), start + number as u32));
                     break;
                 }
             }
