@@ -115,7 +115,7 @@ impl<'t> Machine<'t> {
         }
         let depth = self.enter()?;
         let (rule, running) = (self.rule.take(), self.running.replace(&function.label));
-        let outer = std::mem::replace(&mut self.passed, Some(passed.into_boxed_slice()));
+        let outer = self.passed.replace(passed.into_boxed_slice());
         // A function must not write but through its result.
         let aside = super::ResultWriter::fragment(self.world.limits);
         let writer = std::mem::replace(&mut self.writer, aside);
