@@ -25,6 +25,8 @@ pub(crate) struct Program {
     pub(crate) keys: Vec<Key>,
     pub(crate) attribute_sets: Vec<AttributeSet>,
     pub(crate) decimal_formats: HashMap<(Arc<str>, Arc<str>), DecimalFormat>,
+    /// The one without a name.
+    pub(crate) default_format: DecimalFormat,
     pub(crate) output: OutputSpec,
     /// How many literal result elements there are.
     pub(crate) literals: u32,

@@ -60,7 +60,7 @@ impl<'t> Machine<'t> {
                 }
                 Ok(())
             }
-            Object::Fragment(fragment) => match &*fragment {
+            Object::Fragment(fragment) => match &fragment {
                 Fragment::Text(text) => self.write(text, false),
                 Fragment::Tree(tree) => {
                     self.budget.spend(tree.nodes.len() as u64)?;

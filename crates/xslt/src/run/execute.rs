@@ -13,8 +13,17 @@ use crate::xpath::eval::Context;
 use crate::xpath::value::{Object, Text};
 
 /// Computed names that are remembered, and how long they may be.
-const COMPUTED_MAX: usize = 8;
+const COMPUTED_MAX: usize = 128;
 const COMPUTED_BYTES_MAX: usize = 128;
+
+/// Where a computed name is remembered.
+fn computed_slot(name: &ComputedName, qualified: &str) -> usize {
+    let bytes = qualified.as_bytes();
+    let byte = |at: usize| bytes.get(at).map_or(0, |byte| usize::from(*byte));
+    let (middle, last) = (byte(bytes.len() / 2), byte(bytes.len().wrapping_sub(1)));
+    let address = std::ptr::from_ref(name) as usize;
+    (address / 16 + bytes.len() * 37 + middle * 11 + last * 5) % COMPUTED_MAX
+}
 
 /// A string with room for more bytes than this is not kept.
 const SCRATCH_KEPT_MAX: usize = 4096;
@@ -331,11 +340,11 @@ impl<'t> Machine<'t> {
             Some(namespace) => Some(self.avt(namespace, context)?),
             None => None,
         };
-        let known = |(of, written, _): &&(&ComputedName, Box<str>, _)| {
-            std::ptr::eq(*of, name) && **written == *qualified
-        };
+        let slot = computed_slot(name, &qualified);
         if namespace.is_none()
-            && let Some((_, _, known)) = self.computed.iter().find(known)
+            && let Some(Some((of, written, known))) = self.computed.get(slot)
+            && std::ptr::eq(*of, name)
+            && **written == *qualified
         {
             return Ok(Computed::Name(known.clone()));
         }
@@ -346,10 +355,10 @@ impl<'t> Machine<'t> {
                 return Err(run_error(format!("the prefix of the element `{qualified}` is not declared")));
             }
             Computed::Name(made) if namespace.is_none() && qualified.len() <= COMPUTED_BYTES_MAX => {
-                if self.computed.len() >= COMPUTED_MAX {
-                    self.computed.remove(0);
+                if self.computed.is_empty() {
+                    self.computed.resize(COMPUTED_MAX, None);
                 }
-                self.computed.push((name, Box::from(&*qualified), made.clone()));
+                self.computed[slot] = Some((name, Box::from(&*qualified), made.clone()));
             }
             _ => {}
         }

@@ -29,7 +29,9 @@ use crate::limits::{Budget, Limits};
 use crate::loader::Loader;
 use crate::output::{Method, Serializer};
 use crate::tree::{Document, NameId, Names, NodeId, TreeArena};
+use crate::xpath::ast::Variable;
 use crate::xpath::eval::Context;
+use crate::xpath::functions::Translation;
 use crate::xpath::value::{Fragment, NodeSet, Object, Text, Value};
 
 /// What a transformation gives.
@@ -115,7 +117,7 @@ pub(crate) struct Machine<'t> {
     /// The one that was asked last.
     last_key_index: Option<((u32, u32), Arc<keys::KeyIndex<'t>>)>,
     documents: HashMap<String, Option<u32>>,
-    fragments: HashMap<usize, (Arc<Fragment>, u32)>,
+    fragments: HashMap<usize, (Fragment, u32)>,
     messages: Vec<Message>,
     message_bytes: usize,
     active_sets: Vec<u32>,
@@ -123,13 +125,17 @@ pub(crate) struct Machine<'t> {
     found_rules: Vec<matching::FoundRule>,
     /// A string that was used and is empty again.
     scratch: String,
+    /// Tables of translate() by what is replaced with what.
+    pub(crate) translations: Vec<(Box<str>, Box<str>, Arc<Translation>)>,
+    /// Pictures of format-number() without a named format, as written and as they are.
+    pictures: Vec<(Box<str>, Arc<format_number::Pictures>)>,
     /// Lists that were used and are empty again.
     pub(crate) lists: Vec<Vec<NodeId>>,
     pub(crate) random: u64,
     pub(crate) regexes: HashMap<(String, bool), Arc<regex::Regex>>,
     numbered: HashMap<usize, number::Counter>,
     /// Names that instructions computed, as written and as they are: most are computed again and again.
-    computed: Vec<(&'t ComputedName, Box<str>, Name<'t>)>,
+    computed: Vec<Option<(&'t ComputedName, Box<str>, Name<'t>)>>,
 }
 
 /// Runs a stylesheet over a document.
@@ -203,6 +209,8 @@ impl<'t> Machine<'t> {
             active_sets: Vec::new(),
             found_rules: vec![matching::FoundRule::default(); matching::FOUND_RULES],
             scratch: String::new(),
+            translations: Vec::new(),
+            pictures: Vec::new(),
             lists: Vec::new(),
             random: 0x9e37_79b9_7f4a_7c15,
             regexes: HashMap::new(),
@@ -273,6 +281,17 @@ impl<'t> Machine<'t> {
         match self.variables.get(self.base + slot as usize) {
             Some(Some(value)) => Ok(value.clone()),
             _ => Err(run_error("a variable is used before it has a value")),
+        }
+    }
+
+    /// The value of a variable that has one.
+    pub(crate) fn known_variable(&self, variable: Variable) -> Option<&Object<'t>> {
+        match variable {
+            Variable::Local(slot) => self.variables.get(self.base + slot as usize)?.as_ref(),
+            Variable::Global(number) => match &self.globals[number as usize] {
+                GlobalState::Known(value) => Some(value),
+                _ => None,
+            },
         }
     }
 
@@ -358,7 +377,7 @@ impl<'t> Machine<'t> {
     fn binding(&mut self, binding: &'t Binding, context: &Context) -> Res<Object<'t>> {
         match binding {
             Binding::Expr(expr) => self.eval(expr, context),
-            Binding::Body(body) => Ok(Object::Fragment(Arc::new(self.fragment(body, context)?))),
+            Binding::Body(body) => Ok(Object::Fragment(self.fragment(body, context)?)),
             Binding::Empty => Ok(Object::Text(Text::Borrowed(""))),
         }
     }
@@ -423,12 +442,12 @@ impl<'t> Machine<'t> {
     }
 
     /// The root of a fragment as a set of one node.
-    pub(crate) fn fragment_nodes(&mut self, fragment: &Arc<Fragment>) -> Res<NodeSet> {
-        let address = Arc::as_ptr(fragment) as usize;
+    pub(crate) fn fragment_nodes(&mut self, fragment: &Fragment) -> Res<NodeSet> {
+        let address = fragment.address();
         if let Some((_, number)) = self.fragments.get(&address) {
             return Ok(NodeSet::One(NodeId::new(*number, 0)));
         }
-        let tree = match &**fragment {
+        let tree = match fragment {
             Fragment::Tree(tree) => Arc::clone(tree),
             Fragment::Text(text) => {
                 let names = Arc::new(Names::above(Arc::clone(&self.world.program.names)));
@@ -440,7 +459,7 @@ impl<'t> Machine<'t> {
         self.budget.hold(tree.memory_bytes())?;
         let number = self.world.trees.push(tree, &self.world.program.names)?;
         // The fragment is kept, so that its address stays its own.
-        self.fragments.insert(address, (Arc::clone(fragment), number));
+        self.fragments.insert(address, (fragment.clone(), number));
         Ok(NodeSet::One(NodeId::new(number, 0)))
     }
 

@@ -124,8 +124,8 @@ impl<'t> ResultWriter<'t> {
     pub(crate) fn into_fragment(self) -> Fragment {
         match self.target {
             Target::Fragment { tree: Some(tree), .. } => Fragment::Tree(Arc::new(tree.into_tree())),
-            Target::Fragment { text, .. } | Target::Text(text) => Fragment::Text(Arc::from(text)),
-            Target::Serializer(_) => Fragment::Text(Arc::from("")),
+            Target::Fragment { text, .. } | Target::Text(text) => Fragment::Text(Arc::new(text)),
+            Target::Serializer(_) => Fragment::Text(Arc::default()),
         }
     }
 

@@ -7,11 +7,11 @@ use std::collections::HashSet;
 use std::ops::ControlFlow;
 
 use super::ast::{
-    Axis, Comparison, Expr, NameTest, NodeTest, Operator, Path, Predicate, Start, Step, Variable,
+    Axis, Comparison, Expr, NameTest, NodeTest, Operator, Path, Predicate, Start, Step, Type, Variable,
 };
 use super::axes::{TreeTest, walk};
 use super::numbers;
-use super::value::{NodeSet, Object, Text, number_text, sort};
+use super::value::{Fragment, NodeSet, Object, Text, number_text, sort};
 use crate::error::{Res, run_error};
 use crate::run::Machine;
 use crate::tree::{NONE, NodeId, NodeKind};
@@ -597,9 +597,38 @@ impl<'t> Machine<'t> {
             self.recycle(nodes);
             return Ok(holds);
         }
+        if matches!(comparison, Comparison::Equal | Comparison::NotEqual) {
+            // Strings that are there already, or that are only made to be compared.
+            let ready = self.ready_text(left).zip(self.ready_text(right));
+            let equal = match ready {
+                Some((left, right)) => Some(left == right),
+                None if left.type_of() == Type::Text && right.type_of() == Type::Text => {
+                    let left = self.string_near(left, context)?;
+                    Some(*left == *self.string_near(right, context)?)
+                }
+                None => None,
+            };
+            if let Some(equal) = equal {
+                return Ok(equal == (comparison == Comparison::Equal));
+            }
+        }
         let left = self.eval(left, context)?;
         let right = self.eval(right, context)?;
         self.compare_objects(comparison, &left, &right)
+    }
+
+    /// The string that an expression stands for without being evaluated: a literal, or a variable that is text.
+    #[inline]
+    pub(crate) fn ready_text<'e>(&'e self, expr: &'e Expr) -> Option<&'e str> {
+        match expr {
+            Expr::Literal(text) => Some(text),
+            Expr::Variable(variable) => match self.known_variable(*variable)? {
+                Object::Text(text) => Some(text),
+                Object::Fragment(fragment) => Some(fragment.text()),
+                _ => None,
+            },
+            _ => None,
+        }
     }
 
     pub(crate) fn compare_objects(
@@ -619,7 +648,7 @@ impl<'t> Machine<'t> {
                 } else if matches!(left, Object::Number(_)) || matches!(right, Object::Number(_)) {
                     self.to_number(left) == self.to_number(right)
                 } else {
-                    *self.to_text(left.clone()) == *self.to_text(right.clone())
+                    left.plain_text() == right.plain_text()
                 };
                 Ok(equal == (comparison == Comparison::Equal))
             }
@@ -727,10 +756,8 @@ impl<'t> Machine<'t> {
             Object::Number(number) => number_text(number),
             Object::Boolean(value) => Text::Borrowed(if value { "true" } else { "false" }),
             Object::Nodes(nodes) => nodes.first().map_or(Text::Borrowed(""), |node| self.string_of(*node)),
-            Object::Fragment(fragment) => match &*fragment {
-                super::value::Fragment::Text(text) => Text::Shared(text.clone()),
-                super::value::Fragment::Tree(tree) => Text::Owned(tree.text.clone()),
-            },
+            Object::Fragment(Fragment::Text(text)) => Text::Kept(text),
+            Object::Fragment(Fragment::Tree(tree)) => Text::Owned(tree.text.clone()),
         }
     }
 

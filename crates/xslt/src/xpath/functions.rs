@@ -1,5 +1,7 @@
 //! The functions of XPath 1.0.
 
+use std::sync::Arc;
+
 use super::ast::{Expr, Function};
 use super::eval::{Context, to_boolean};
 use super::numbers;
@@ -55,22 +57,28 @@ impl<'t> Machine<'t> {
                 Object::Boolean(text.starts_with(&*start))
             }
             Function::Contains => {
+                if let (Some(text), Some(part)) =
+                    (self.ready_text(&arguments[0]), self.ready_text(&arguments[1]))
+                {
+                    let (length, found) = (text.len(), find(text, part).is_some());
+                    self.budget.spend_bytes(length)?;
+                    return Ok(Object::Boolean(found));
+                }
                 let (text, part) = self.two_texts(arguments, context)?;
                 self.budget.spend_bytes(text.len())?;
-                Object::Boolean(memchr::memmem::find(text.as_bytes(), part.as_bytes()).is_some())
+                Object::Boolean(find(&text, &part).is_some())
             }
             Function::SubstringBefore => {
                 let (text, part) = self.two_texts(arguments, context)?;
                 self.budget.spend_bytes(text.len())?;
-                let end = memchr::memmem::find(text.as_bytes(), part.as_bytes()).unwrap_or(0);
+                let end = find(&text, &part).unwrap_or(0);
                 Object::Text(slice(text, 0, end))
             }
             Function::SubstringAfter => {
                 let (text, part) = self.two_texts(arguments, context)?;
                 self.budget.spend_bytes(text.len())?;
                 let length = text.len();
-                let start = memchr::memmem::find(text.as_bytes(), part.as_bytes())
-                    .map_or(length, |at| at + part.len());
+                let start = find(&text, &part).map_or(length, |at| at + part.len());
                 Object::Text(slice(text, start, length))
             }
             Function::Substring => self.substring(arguments, context)?,
@@ -90,6 +98,11 @@ impl<'t> Machine<'t> {
                 let to = self.string_near(&arguments[2], context)?;
                 self.budget.spend_bytes(text.len())?;
                 self.budget.spend_bytes(from.len() + to.len())?;
+                if let [_, Expr::Literal(_), Expr::Literal(_)] = arguments
+                    && let Some(table) = self.translation(&from, &to)
+                {
+                    return Ok(Object::Text(table.translate(text)));
+                }
                 Object::text(translate(&text, &from, &to))
             }
             Function::Boolean => Object::Boolean(self.boolean(&arguments[0], context)?),
@@ -284,6 +297,21 @@ impl<'t> Machine<'t> {
     }
 }
 
+/// Where a part is in a text for the first time.
+fn find(text: &str, part: &str) -> Option<usize> {
+    let (text, part) = (text.as_bytes(), part.as_bytes());
+    let Some((first, rest)) = part.split_first() else { return Some(0) };
+    if rest.is_empty() {
+        return memchr::memchr(*first, text);
+    }
+    // In short texts the search is over before a better one is prepared.
+    if text.len() <= 64 {
+        let starts = text.len().checked_sub(rest.len())?;
+        return memchr::memchr_iter(*first, &text[..starts]).find(|at| text[at + 1..].starts_with(rest));
+    }
+    memchr::memmem::find(text, part)
+}
+
 /// A part of a text, without a copy where it lies in a tree.
 pub(crate) fn slice(text: Text<'_>, start: usize, end: usize) -> Text<'_> {
     match text {
@@ -316,18 +344,16 @@ pub(crate) fn normalize_space(text: Text<'_>) -> Text<'_> {
     Text::Owned(normal)
 }
 
-fn translate(text: &str, from: &str, to: &str) -> String {
-    use std::collections::HashMap;
-    // Few marks in a short text are looked for one by one.
-    if from.is_ascii() && to.is_ascii() && text.len() * from.len() <= 64 {
-        let replaced = text.bytes().filter_map(|byte| match from.bytes().position(|mark| mark == byte) {
-            Some(at) => to.as_bytes().get(at).copied(),
-            None => Some(byte),
-        });
-        return String::from_utf8(replaced.collect()).unwrap_or_default();
-    }
-    // Plain ASCII, the usual case, by table: what becomes of each byte, or 255 when it goes.
-    if from.is_ascii() && to.is_ascii() {
+/// What becomes of each ASCII character, or 255 when it goes.
+#[derive(Debug, Clone)]
+pub(crate) struct Translation([u8; 128]);
+
+impl Translation {
+    /// A table, where all marks are ASCII.
+    fn new(from: &str, to: &str) -> Option<Self> {
+        if !from.is_ascii() || !to.is_ascii() {
+            return None;
+        }
         let mut table: [u8; 128] = std::array::from_fn(|byte| byte as u8);
         let mut seen = [false; 128];
         for (at, byte) in from.bytes().enumerate() {
@@ -335,13 +361,58 @@ fn translate(text: &str, from: &str, to: &str) -> String {
                 table[usize::from(byte)] = to.as_bytes().get(at).copied().unwrap_or(255);
             }
         }
-        // Bytes beyond ASCII stay, and so the text stays UTF-8.
-        let replaced = text.bytes().filter_map(|byte| match table.get(usize::from(byte)) {
-            Some(255) => None,
-            Some(replaced) => Some(*replaced),
+        Some(Self(table))
+    }
+
+    /// The text after it; the same text when there is nothing to do.
+    fn translate<'t>(&self, text: Text<'t>) -> Text<'t> {
+        let bytes = text.as_bytes();
+        let changes = |byte: &u8| self.0.get(usize::from(*byte)).is_some_and(|to| to != byte);
+        let Some(first) = bytes.iter().position(changes) else { return text };
+        let mut translated = Vec::with_capacity(bytes.len());
+        translated.extend_from_slice(&bytes[..first]);
+        for byte in &bytes[first..] {
+            match self.0.get(usize::from(*byte)) {
+                Some(255) => {}
+                Some(to) => translated.push(*to),
+                // Bytes beyond ASCII stay, and so the text stays UTF-8.
+                None => translated.push(*byte),
+            }
+        }
+        Text::Owned(String::from_utf8(translated).unwrap_or_default())
+    }
+}
+
+/// Tables that are kept.
+const TRANSLATIONS_MAX: usize = 16;
+
+impl Machine<'_> {
+    /// The table of two literals, of which a stylesheet mostly has few.
+    fn translation(&mut self, from: &str, to: &str) -> Option<Arc<Translation>> {
+        let known = self.translations.iter().find(|(known, other, _)| **known == *from && **other == *to);
+        if let Some((_, _, table)) = known {
+            return Some(Arc::clone(table));
+        }
+        let table = Arc::new(Translation::new(from, to)?);
+        if self.translations.len() < TRANSLATIONS_MAX {
+            self.translations.push((Box::from(from), Box::from(to), Arc::clone(&table)));
+        }
+        Some(table)
+    }
+}
+
+fn translate(text: &str, from: &str, to: &str) -> String {
+    use std::collections::HashMap;
+    // Few marks in a short text are looked for one by one.
+    if from.is_ascii() && to.is_ascii() && text.len() * from.len() <= 256 {
+        let replaced = text.bytes().filter_map(|byte| match memchr::memchr(byte, from.as_bytes()) {
+            Some(at) => to.as_bytes().get(at).copied(),
             None => Some(byte),
         });
         return String::from_utf8(replaced.collect()).unwrap_or_default();
+    }
+    if let Some(table) = Translation::new(from, to) {
+        return table.translate(Text::Borrowed(text)).into_string();
     }
     let mut map: HashMap<char, Option<char>> = HashMap::new();
     let mut to = to.chars();
