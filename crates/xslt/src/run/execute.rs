@@ -90,7 +90,7 @@ impl<'t> Machine<'t> {
                 self.budget.spend(1)?;
                 let mut joined = std::mem::take(&mut self.scratch);
                 for part in parts {
-                    joined.push_str(&self.string_near(part, context)?);
+                    self.append(part, context, &mut joined)?;
                 }
                 self.write(&joined, *raw)?;
                 if joined.capacity() <= SCRATCH_KEPT_MAX {
@@ -288,7 +288,7 @@ impl<'t> Machine<'t> {
                 for part in parts {
                     match part {
                         AvtPart::Text(text) => joined.push_str(text),
-                        AvtPart::Expr(expr) => joined.push_str(&self.string(expr, context)?),
+                        AvtPart::Expr(expr) => self.append(expr, context, &mut joined)?,
                     }
                 }
                 self.budget.spend_bytes(joined.len())?;

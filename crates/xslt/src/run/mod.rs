@@ -272,8 +272,10 @@ impl<'t> Machine<'t> {
     }
 
     fn drop_variables(&mut self, top: usize) {
-        for variable in self.variables.drain(top..).flatten() {
-            self.budget.release(variable.memory_bytes());
+        while self.variables.len() > top {
+            if let Some(Some(variable)) = self.variables.pop() {
+                self.budget.release(variable.memory_bytes());
+            }
         }
     }
 

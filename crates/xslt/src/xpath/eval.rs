@@ -5,6 +5,7 @@
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use super::ast::{
     Axis, Comparison, Expr, NameTest, NodeTest, Operator, Path, Predicate, Start, Step, Type, Variable,
@@ -88,11 +89,36 @@ impl<'t> Machine<'t> {
                 let first = self.first_of_path(path, context)?;
                 Ok(first.map_or(Text::Borrowed(""), |node| self.string_of(node)))
             }
+            Expr::Variable(variable) => {
+                // Mostly a text or a node; neither needs a copy of its value.
+                match self.known_variable(*variable) {
+                    Some(Object::Text(text)) => Ok(text.clone()),
+                    Some(Object::Fragment(Fragment::Text(text))) => Ok(Text::Kept(Arc::clone(text))),
+                    Some(Object::Nodes(NodeSet::One(node))) => Ok(self.string_of(*node)),
+                    _ => {
+                        let object = self.variable(*variable)?;
+                        Ok(self.to_text(object))
+                    }
+                }
+            }
+            Expr::Call(function, arguments) => {
+                let object = self.call(*function, arguments, context)?;
+                Ok(self.to_text(object))
+            }
             _ => {
                 let object = self.eval(expr, context)?;
                 Ok(self.to_text(object))
             }
         }
+    }
+
+    /// Evaluates to a string and adds it to another.
+    pub(crate) fn append(&mut self, expr: &Expr, context: &Context, joined: &mut String) -> Res<()> {
+        match self.ready_text(expr) {
+            Some(text) => joined.push_str(text),
+            None => joined.push_str(&self.string(expr, context)?),
+        }
+        Ok(())
     }
 
     /// Evaluates to a string that is only looked at while the expression is there.

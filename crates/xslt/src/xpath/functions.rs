@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::ast::{Expr, Function};
+use super::ast::{Expr, Function, Variable};
 use super::eval::{Context, to_boolean};
 use super::numbers;
 use super::value::{NodeSet, Object, Text};
@@ -47,7 +47,7 @@ impl<'t> Machine<'t> {
             Function::Concat => {
                 let mut joined = String::with_capacity(32);
                 for argument in arguments {
-                    joined.push_str(&self.string_near(argument, context)?);
+                    self.append(argument, context, &mut joined)?;
                 }
                 self.budget.spend_bytes(joined.len())?;
                 Object::text(joined)
@@ -98,7 +98,10 @@ impl<'t> Machine<'t> {
                 let to = self.string_near(&arguments[2], context)?;
                 self.budget.spend_bytes(text.len())?;
                 self.budget.spend_bytes(from.len() + to.len())?;
-                if let [_, Expr::Literal(_), Expr::Literal(_)] = arguments
+                // What is computed is seldom the same again.
+                let is_fixed =
+                    |expr: &Expr| matches!(expr, Expr::Literal(_) | Expr::Variable(Variable::Global(_)));
+                if arguments[1..].iter().all(is_fixed)
                     && let Some(table) = self.translation(&from, &to)
                 {
                     return Ok(Object::Text(table.translate(text)));
