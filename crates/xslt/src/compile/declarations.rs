@@ -543,7 +543,7 @@ impl Compiler<'_> {
                 let inherited = self.inherited.take();
                 let body = self.template_body(here, false);
                 self.inherited = inherited;
-                Ok(Binding::Body(body?.into()))
+                Ok(Binding::of_body(body?.into()))
             }
             None => Ok(Binding::Empty),
         }

@@ -363,7 +363,27 @@ fn adds_attributes(body: &[Instruction]) -> bool {
 pub(crate) enum Binding {
     Expr(Expr),
     Body(Body),
+    /// Instructions that write nothing but text.
+    Text(Body),
     Empty,
+}
+
+impl Binding {
+    pub(crate) fn of_body(body: Body) -> Self {
+        if writes_text(&body) { Self::Text(body) } else { Self::Body(body) }
+    }
+}
+
+/// Whether instructions write text and nothing else.
+fn writes_text(body: &[Instruction]) -> bool {
+    body.iter().all(|instruction| match &instruction.operation {
+        Operation::Text { .. } | Operation::ValueOf { .. } => true,
+        Operation::If { body, .. } => writes_text(body),
+        Operation::Choose { whens, otherwise } => {
+            whens.iter().all(|(_, body)| writes_text(body)) && writes_text(otherwise)
+        }
+        _ => false,
+    })
 }
 
 /// `xsl:with-param`

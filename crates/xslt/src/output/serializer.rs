@@ -134,6 +134,48 @@ impl<'t> Serializer<'t> {
         self.tag_open = true;
     }
 
+    /// Starts an element inside of another, in plain XML, with all it has.
+    fn start_other_plain(
+        &mut self,
+        name: Name<'t>,
+        declarations: &[(Arc<str>, Arc<str>)],
+        attributes: &[OutAttribute<'t>],
+    ) -> Res<()> {
+        self.before_child(false);
+        self.out.push_str(name.start_tag());
+        self.declare(declarations);
+        for attribute in attributes {
+            self.out.push(' ');
+            self.out.push_str(attribute.name.qualified());
+            self.out.push_str("=\"");
+            escape::attribute(&mut self.out, &attribute.value, self.encoding);
+            self.out.push('"');
+        }
+        let indents =
+            self.open.last().is_some_and(|open| open.indents) && !attributes.iter().any(keeps_space);
+        self.open.push(Open {
+            name,
+            cdata: false,
+            raw_text: false,
+            html: false,
+            has_children: false,
+            indents,
+            inserted_before: self.inserted.len(),
+        });
+        self.tag_open = true;
+        self.check()
+    }
+
+    fn declare(&mut self, declarations: &[(Arc<str>, Arc<str>)]) {
+        for (prefix, uri) in declarations {
+            self.out.push_str(if prefix.is_empty() { " xmlns" } else { " xmlns:" });
+            self.out.push_str(prefix);
+            self.out.push_str("=\"");
+            escape::attribute(&mut self.out, uri, self.encoding);
+            self.out.push('"');
+        }
+    }
+
     /// Adds an attribute to an element that was started by [`start_plain`](Self::start_plain).
     #[inline]
     pub(crate) fn attribute_plain(&mut self, written: &str, value: Option<&str>) {
@@ -274,6 +316,9 @@ impl<'t> Serializer<'t> {
         if self.method == Some(Method::Text) {
             return Ok(());
         }
+        if self.plain && !self.open.is_empty() {
+            return self.start_other_plain(name, declarations, attributes);
+        }
         let html = self.is_html() && name.namespace.is_empty();
         if html && self.says_encoding(&name, attributes) {
             self.head = None;
@@ -285,13 +330,7 @@ impl<'t> Serializer<'t> {
         self.before_child(html && html::is_inline(&name.local));
         let inserted_before = self.inserted.len();
         self.out.push_str(name.start_tag());
-        for (prefix, uri) in declarations {
-            self.out.push_str(if prefix.is_empty() { " xmlns" } else { " xmlns:" });
-            self.out.push_str(prefix);
-            self.out.push_str("=\"");
-            escape::attribute(&mut self.out, uri, self.encoding);
-            self.out.push('"');
-        }
+        self.declare(declarations);
         for attribute in attributes {
             self.out.push(' ');
             self.out.push_str(attribute.name.qualified());
@@ -319,11 +358,6 @@ impl<'t> Serializer<'t> {
                 .cdata_elements
                 .iter()
                 .any(|(namespace, local)| *local == name.local && *namespace == name.namespace);
-        let keeps_space = |attribute: &OutAttribute<'t>| {
-            &*attribute.name.local == "space"
-                && *attribute.name.namespace == *XML_NAMESPACE
-                && &*attribute.value == "preserve"
-        };
         let indents = self.open.last().map_or_else(|| self.indents(), |open| open.indents)
             && !attributes.iter().any(keeps_space)
             && !(html && html::keeps_space(&name.local));
@@ -569,6 +603,13 @@ impl<'t> Serializer<'t> {
         let method = self.method.unwrap_or(Method::Xml);
         Ok((self.encoding.encode(self.out), method, self.encoding_name))
     }
+}
+
+/// Whether this is `xml:space="preserve"`.
+fn keeps_space(attribute: &OutAttribute<'_>) -> bool {
+    &*attribute.name.local == "space"
+        && *attribute.name.namespace == *XML_NAMESPACE
+        && &*attribute.value == "preserve"
 }
 
 /// A public or system identifier in the quotes that fit it.

@@ -164,12 +164,13 @@ impl<'t> Machine<'t> {
                 self.set_local(*slot, value)?;
             }
             Operation::Param { slot, name, value } => {
+                // A template has each of its parameters once, so that what was passed can be taken.
                 let given = self
                     .passed
-                    .iter()
+                    .iter_mut()
                     .flatten()
                     .find(|(known, _)| known == name)
-                    .map(|(_, value)| value.clone());
+                    .map(|(_, value)| std::mem::replace(value, Object::Boolean(false)));
                 let value = match given {
                     Some(value) => value,
                     None => self.binding(value, context)?,

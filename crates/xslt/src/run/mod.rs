@@ -261,7 +261,7 @@ impl<'t> Machine<'t> {
         let (base, top) = (self.base, self.variables.len());
         self.base = top;
         if slots > 0 {
-            self.variables.resize(top + slots as usize, None);
+            self.variables.resize_with(top + slots as usize, || None);
         }
         let result = work(self);
         if self.variables.len() > top {
@@ -380,6 +380,10 @@ impl<'t> Machine<'t> {
         match binding {
             Binding::Expr(expr) => self.eval(expr, context),
             Binding::Body(body) => Ok(Object::Fragment(self.fragment(body, context)?)),
+            Binding::Text(body) => {
+                let text = self.text_of(body, context)?.into_string();
+                Ok(Object::Fragment(Fragment::Text(Arc::new(text))))
+            }
             Binding::Empty => Ok(Object::Text(Text::Borrowed(""))),
         }
     }
