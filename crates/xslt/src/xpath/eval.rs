@@ -8,7 +8,8 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use super::ast::{
-    Axis, Comparison, Expr, NameTest, NodeTest, Operator, Path, Predicate, Start, Step, Type, Variable,
+    Axis, Comparison, Expr, Function, NameTest, NodeTest, Operator, Path, Predicate, Start, Step, Type,
+    Variable,
 };
 use super::axes::{TreeTest, walk};
 use super::numbers;
@@ -180,6 +181,10 @@ impl<'t> Machine<'t> {
                 Ok(true)
             }
             Expr::Compare(comparison, left, right) => self.compare(*comparison, left, right, context),
+            Expr::Call(Function::Not, arguments) => {
+                self.budget.spend(1)?;
+                Ok(!self.boolean(&arguments[0], context)?)
+            }
             Expr::Path(path) => Ok(self.first_of_path(path, context)?.is_some()),
             Expr::Union(parts) => {
                 for part in parts {
@@ -229,6 +234,9 @@ impl<'t> Machine<'t> {
             found.extend_from_slice(&start);
             return Ok(found);
         };
+        if self.leads_nowhere(steps.last().unwrap_or(first), &start) {
+            return Ok(found);
+        }
         self.step(first, &start, context, &mut found)?;
         for step in steps {
             if found.is_empty() {
@@ -281,13 +289,22 @@ impl<'t> Machine<'t> {
                 return Ok(Some(context.node));
             }
             if let NodeTest::Name(name) = &last.test
-                && matches!(last.axis, Axis::Child | Axis::Attribute)
                 && context.node.sub() == 0
             {
-                return self.first_named(last.axis == Axis::Attribute, name, context.node);
+                match last.axis {
+                    Axis::Child => return self.first_named(false, name, context.node),
+                    Axis::Attribute => return self.first_named(true, name, context.node),
+                    Axis::SelfNode | Axis::Parent => {
+                        return self.self_or_parent(last.axis, name, context.node);
+                    }
+                    _ => {}
+                }
             }
         }
         let start = self.path_start(path, context)?;
+        if self.leads_nowhere(last, &start) {
+            return Ok(None);
+        }
         let mut list = self.spare_list();
         let mut nodes: &[NodeId] = &start;
         for step in steps {
@@ -302,6 +319,31 @@ impl<'t> Machine<'t> {
         let first = self.first_of_step(last, nodes)?;
         self.recycle(list);
         Ok(first)
+    }
+
+    /// The element itself, or its parent, if it has a name.
+    fn self_or_parent(&mut self, axis: Axis, name: &NameTest, node: NodeId) -> Res<Option<NodeId>> {
+        self.budget.spend(1)?;
+        let entry = self.world.trees.get(node.document());
+        let at = match axis {
+            Axis::Parent if node.index() == 0 => return Ok(None),
+            Axis::Parent => entry.tree.node(node.index()).parent,
+            _ => node.index(),
+        };
+        let (data, name) = (entry.tree.node(at), name.in_tree(entry));
+        let is_it = name != NONE && data.name == name && data.kind == NodeKind::Element;
+        Ok(is_it.then(|| NodeId::new(node.document(), at)))
+    }
+
+    /// Whether the last step of a path asks for a name that the only document it can be in does not have.
+    #[inline]
+    fn leads_nowhere(&self, last: &Step, start: &[NodeId]) -> bool {
+        match (start, &last.test) {
+            ([node], NodeTest::Name(name)) if last.axis != Axis::Namespace => {
+                name.in_tree(self.world.trees.get(node.document())) == NONE
+            }
+            _ => false,
+        }
     }
 
     /// The first child or attribute of a name.
