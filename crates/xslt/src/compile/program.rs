@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::output::OutputSpec;
 use crate::run::format_number::DecimalFormat;
-use crate::tree::{NONE, NameId, Names, Tree, XML_NAMESPACE, qualified};
+use crate::tree::{NONE, NameId, Names, Tree, XML_NAMESPACE};
 use crate::xml::characters::is_qname;
 use crate::xpath::ast::{Expr, StaticScope};
 use crate::xpath::pattern::{OnlyNames, Pattern};
@@ -66,8 +66,17 @@ pub(crate) struct OutName {
 
 impl OutName {
     pub(crate) fn new(prefix: Arc<str>, local: Arc<str>, namespace: Arc<str>, name: NameId) -> Self {
-        let qualified = qualified(&prefix, &local);
-        let tags = Arc::from(format!("<{qualified}></{qualified}>"));
+        let mut tags = String::with_capacity(2 * (prefix.len() + local.len()) + 7);
+        for (start, end) in [("<", ">"), ("</", ">")] {
+            tags.push_str(start);
+            if !prefix.is_empty() {
+                tags.push_str(&prefix);
+                tags.push(':');
+            }
+            tags.push_str(&local);
+            tags.push_str(end);
+        }
+        let tags = Arc::from(tags);
         Self { prefix, local, namespace, tags, name }
     }
 
