@@ -43,7 +43,6 @@
       <xsl:with-param name="value" select="@xml:lang"/>
     </xsl:call-template>
     <xsl:apply-templates select="*[not(self::atom:entry)]"/>
-    <xsl:call-template name="best-date"/>
     <xsl:call-template name="items"><xsl:with-param name="items" select="atom:entry"/></xsl:call-template>
     <xsl:call-template name="fetched"/>
   </rss:channel>
@@ -53,7 +52,6 @@
   <rss:item>
     <xsl:call-template name="subject"/>
     <xsl:apply-templates select="*"/>
-    <xsl:call-template name="best-date"/>
   </rss:item>
 </xsl:template>
 
@@ -96,17 +94,23 @@
   <xsl:call-template name="plain"><xsl:with-param name="property" select="'dcterms:identifier'"/></xsl:call-template>
 </xsl:template>
 
+<!-- dc:date is the property to sort by, so there is one wherever there is a date. -->
 <xsl:template match="atom:published">
-  <xsl:call-template name="date"><xsl:with-param name="property" select="'dcterms:issued'"/></xsl:call-template>
+  <xsl:call-template name="date">
+    <xsl:with-param name="property" select="'dcterms:issued'"/>
+    <xsl:with-param name="also">
+      <xsl:if test="not(parent::atom:source) and not(preceding-sibling::atom:published)">dc:date</xsl:if>
+    </xsl:with-param>
+  </xsl:call-template>
 </xsl:template>
 <xsl:template match="atom:updated">
-  <xsl:call-template name="date"><xsl:with-param name="property" select="'dcterms:modified'"/></xsl:call-template>
-</xsl:template>
-<!-- dc:date is the property to sort by, so there is one wherever there is a date. -->
-<xsl:template name="best-date">
-  <xsl:for-each select="(atom:published | atom:updated[not(../atom:published)])[1]">
-    <xsl:call-template name="date"><xsl:with-param name="property" select="'dc:date'"/></xsl:call-template>
-  </xsl:for-each>
+  <xsl:call-template name="date">
+    <xsl:with-param name="property" select="'dcterms:modified'"/>
+    <xsl:with-param name="also">
+      <xsl:if test="not(parent::atom:source) and not(../atom:published) and
+                    not(preceding-sibling::atom:updated)">dc:date</xsl:if>
+    </xsl:with-param>
+  </xsl:call-template>
 </xsl:template>
 
 <xsl:template match="atom:author | atom:contributor">

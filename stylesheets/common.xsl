@@ -129,54 +129,64 @@
   </xsl:if>
 </xsl:template>
 
-<!-- A date. The shape decides the datatype; what has another shape stays text. Moments are written in UTC. -->
+<!-- A date. The shape decides the datatype; what has another shape stays text. Moments are written in UTC. With `also`,
+     the same is said by a second property. -->
 <xsl:template name="date">
   <xsl:param name="property"/>
   <xsl:param name="value" select="."/>
+  <xsl:param name="also"/>
   <xsl:variable name="text" select="normalize-space($value)"/>
   <xsl:variable name="shape" select="translate($text, '123456789z', '000000000Z')"/>
   <!-- What comes after the seconds: fractions, and Z, an offset or nothing. -->
   <xsl:variable name="rest" select="translate(substring($shape, 20), '0', '')"/>
   <xsl:variable name="type">
     <xsl:choose>
-      <xsl:when test="$shape = '0000'">gYear</xsl:when>
-      <xsl:when test="$shape = '0000-00'">gYearMonth</xsl:when>
-      <xsl:when test="$shape = '0000-00-00'">date</xsl:when>
       <xsl:when test="substring($shape, 1, 19) = '0000-00-00T00:00:00' and
                       contains(' . Z .Z +: -: .+: .-:  ', concat(' ', $rest, ' '))">dateTime</xsl:when>
-      <xsl:when test="$shape = '0000-00-00T00:00Z'">minutes</xsl:when>
+      <xsl:when test="$shape = '0000-00-00'">date</xsl:when>
+      <xsl:when test="$shape = '0000-00-00T00:00Z'">dateTime</xsl:when>
+      <xsl:when test="$shape = '0000'">gYear</xsl:when>
+      <xsl:when test="$shape = '0000-00'">gYearMonth</xsl:when>
+    </xsl:choose>
+  </xsl:variable>
+  <xsl:variable name="written">
+    <xsl:choose>
+      <xsl:when test="$type = 'dateTime' and contains($rest, ':') and function-available('date:add')">
+        <xsl:variable name="length" select="string-length($text)"/>
+        <xsl:variable name="offset" select="concat('PT', substring($text, $length - 4, 2), 'H', substring($text, $length - 1), 'M')"/>
+        <xsl:variable name="sign" select="translate(substring($text, $length - 5, 1), '+-', '-')"/>
+        <xsl:value-of select="date:add(concat(substring($text, 1, $length - 6), 'Z'), concat($sign, $offset))"/>
+      </xsl:when>
+      <xsl:when test="$shape = '0000-00-00T00:00Z'"><xsl:value-of select="concat(substring($text, 1, 16), ':00Z')"/></xsl:when>
+      <xsl:otherwise><xsl:value-of select="translate($text, 'z', 'Z')"/></xsl:otherwise>
     </xsl:choose>
   </xsl:variable>
   <xsl:choose>
-    <xsl:when test="$type = 'minutes'">
+    <xsl:when test="$type != ''">
       <xsl:call-template name="typed">
         <xsl:with-param name="property" select="$property"/>
-        <xsl:with-param name="value" select="concat(substring($text, 1, 16), ':00Z')"/>
-        <xsl:with-param name="type" select="'dateTime'"/>
-      </xsl:call-template>
-    </xsl:when>
-    <xsl:when test="contains($rest, ':') and function-available('date:add')">
-      <xsl:variable name="length" select="string-length($text)"/>
-      <xsl:variable name="offset" select="concat('PT', substring($text, $length - 4, 2), 'H', substring($text, $length - 1), 'M')"/>
-      <xsl:variable name="sign" select="translate(substring($text, $length - 5, 1), '+-', '-')"/>
-      <xsl:call-template name="typed">
-        <xsl:with-param name="property" select="$property"/>
-        <xsl:with-param name="value" select="date:add(concat(substring($text, 1, $length - 6), 'Z'), concat($sign, $offset))"/>
+        <xsl:with-param name="value" select="$written"/>
         <xsl:with-param name="type" select="$type"/>
       </xsl:call-template>
-    </xsl:when>
-    <xsl:when test="string($type) != ''">
-      <xsl:call-template name="typed">
-        <xsl:with-param name="property" select="$property"/>
-        <xsl:with-param name="value" select="translate($text, 'z', 'Z')"/>
-        <xsl:with-param name="type" select="$type"/>
-      </xsl:call-template>
+      <xsl:if test="$also != ''">
+        <xsl:call-template name="typed">
+          <xsl:with-param name="property" select="$also"/>
+          <xsl:with-param name="value" select="$written"/>
+          <xsl:with-param name="type" select="$type"/>
+        </xsl:call-template>
+      </xsl:if>
     </xsl:when>
     <xsl:otherwise>
       <xsl:call-template name="plain">
         <xsl:with-param name="property" select="$property"/>
         <xsl:with-param name="value" select="$text"/>
       </xsl:call-template>
+      <xsl:if test="$also != ''">
+        <xsl:call-template name="plain">
+          <xsl:with-param name="property" select="$also"/>
+          <xsl:with-param name="value" select="$text"/>
+        </xsl:call-template>
+      </xsl:if>
     </xsl:otherwise>
   </xsl:choose>
 </xsl:template>
@@ -214,11 +224,17 @@
   <xsl:variable name="scheme" select="translate(substring-before($text, ':'),
     'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz')"/>
   <xsl:if test="$scheme != 'javascript' and $scheme != 'data' and $scheme != 'vbscript' and $scheme != 'about'">
-    <xsl:call-template name="escaped"><xsl:with-param name="text" select="$text"/></xsl:call-template>
+    <xsl:choose>
+      <!-- Nearly every address is fit to be one. -->
+      <xsl:when test="translate($text, $forbidden, '') = $text"><xsl:value-of select="$text"/></xsl:when>
+      <xsl:otherwise>
+        <xsl:call-template name="escaped"><xsl:with-param name="text" select="$text"/></xsl:call-template>
+      </xsl:otherwise>
+    </xsl:choose>
   </xsl:if>
 </xsl:template>
 
-<!-- Text with the marks that no IRI may contain in percent signs. Nearly every address has none and is copied. -->
+<!-- Text with the marks that no IRI may contain in percent signs. -->
 <xsl:template name="escaped">
   <xsl:param name="text"/>
   <xsl:variable name="first" select="substring(translate($text, translate($text, $forbidden, ''), ''), 1, 1)"/>

@@ -36,7 +36,6 @@
   <rss:channel rdf:about="{$page-url}">
     <dcterms:conformsTo rdf:resource="https://www.rssboard.org/rss-specification"/>
     <xsl:apply-templates select="*[not(self::item)]"/>
-    <xsl:call-template name="best-date"/>
     <xsl:call-template name="items"><xsl:with-param name="items" select="item | ../item"/></xsl:call-template>
     <xsl:call-template name="fetched"/>
   </rss:channel>
@@ -46,7 +45,6 @@
   <rss:item>
     <xsl:call-template name="subject"/>
     <xsl:apply-templates select="*"/>
-    <xsl:call-template name="best-date"/>
     <xsl:if test="geo:lat and geo:long">
       <geo:location>
         <geo:Point>
@@ -133,20 +131,12 @@
   <xsl:call-template name="date">
     <xsl:with-param name="property" select="string($property)"/>
     <xsl:with-param name="value" select="$iso"/>
+    <!-- dc:date is the property to sort by, so there is one wherever there is a date. -->
+    <xsl:with-param name="also">
+      <xsl:if test="not(../dc:date) and (self::pubDate and not(preceding-sibling::pubDate) or
+                    not(../pubDate) and not(preceding-sibling::lastBuildDate))">dc:date</xsl:if>
+    </xsl:with-param>
   </xsl:call-template>
-</xsl:template>
-
-<!-- dc:date is the property to sort by, so there is one wherever there is a date. -->
-<xsl:template name="best-date">
-  <xsl:if test="not(dc:date)">
-    <xsl:for-each select="(pubDate | lastBuildDate[not(../pubDate)])[1]">
-      <xsl:variable name="iso"><xsl:call-template name="iso-date"/></xsl:variable>
-      <xsl:call-template name="date">
-        <xsl:with-param name="property" select="'dc:date'"/>
-        <xsl:with-param name="value" select="$iso"/>
-      </xsl:call-template>
-    </xsl:for-each>
-  </xsl:if>
 </xsl:template>
 
 <xsl:template match="author | managingEditor | dc:creator">

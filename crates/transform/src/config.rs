@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use webloom_model::PageUrl;
 
+use crate::compiled::Compiled;
 use crate::rules::Rules;
 
 /// A syntax that can be read or left alone. The names are those of the command line's `--only`.
@@ -231,6 +232,8 @@ pub struct TransformConfig {
     pub vocab_expansion: bool,
     /// Whose pages may name transformations by GRDDL.
     pub grddl: GrddlSites,
+    /// Transformations that pages have named, compiled.
+    pub compiled: Arc<Compiled>,
     /// Stylesheets, services and commands for the pages that they fit.
     pub rules: Arc<Rules>,
     /// What no page may exceed.
@@ -246,6 +249,7 @@ impl Default for TransformConfig {
             processor_graph: false,
             vocab_expansion: false,
             grddl: GrddlSites::None,
+            compiled: Arc::default(),
             rules: Arc::default(),
             limits: Limits::default(),
         }

@@ -9,7 +9,7 @@
 use html5ever::{local_name, ns};
 use oxrdf::{NamedOrBlankNode, Term, Triple};
 use webloom_model::{DetectedPage, Diagnostic, DocumentKind, PageUrl};
-use webloom_xslt::{Document, Stylesheet};
+use webloom_xslt::Document;
 
 use crate::dom::{Dom, Element};
 use crate::result::{self, Given};
@@ -67,9 +67,9 @@ fn run(iri: &str, document: &Document, base: &PageUrl, sink: &mut Sink<'_>) {
         let message = format!("the transformation <{iri}> is not known");
         return sink.diagnose(Diagnostic::note("grddl-missing", message));
     };
-    let loader = SourceLoader::new(&*contexts);
-    let compiled = Stylesheet::compile(source.as_bytes(), iri, &loader, &stylesheet::limits(sink));
-    loader.missed().iter().for_each(|module| sink.miss_document(module));
+    let (compiled, missed) =
+        sink.config().compiled.stylesheet(iri, &source, &*contexts, &stylesheet::limits(sink));
+    missed.iter().for_each(|module| sink.miss_document(module));
     let compiled = match compiled {
         Ok(compiled) => compiled,
         Err(error) => {

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod compiled;
 mod config;
 mod decode;
 pub mod dom;
@@ -25,6 +26,7 @@ mod sink;
 mod stylesheet;
 pub mod xml;
 
+pub use compiled::Compiled;
 pub use config::{
     BundledContexts, ContextSource, GrddlSites, Limits, Syntax, TransformConfig, UnknownSyntax,
 };

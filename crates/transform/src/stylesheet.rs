@@ -5,7 +5,7 @@
 //! the caller's [`ContextSource`]. HTML is handed over as the XHTML that its parse gives. Which stylesheet a page gets is
 //! decided by [`grddl`](crate::grddl) and [`rules`](crate::rules); what it wrote is read by [`result`](crate::result).
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use webloom_model::{DetectedPage, Diagnostic, DocumentKind};
@@ -21,17 +21,25 @@ const REFUSED_MAX: usize = 4;
 /// Gives stylesheets what the context source knows, and nothing else: no file, no socket.
 pub(crate) struct SourceLoader<'a> {
     source: &'a dyn ContextSource,
-    missed: Mutex<Vec<String>>,
+    /// Modules that were asked for: what they are, or nothing.
+    modules: Mutex<Vec<(String, Option<Arc<str>>)>>,
 }
 
 impl<'a> SourceLoader<'a> {
     pub(crate) fn new(source: &'a dyn ContextSource) -> Self {
-        Self { source, missed: Mutex::default() }
+        Self { source, modules: Mutex::default() }
     }
 
-    /// Modules of stylesheets that were asked for and are not known.
-    pub(crate) fn missed(self) -> Vec<String> {
-        self.missed.into_inner().unwrap_or_else(PoisonError::into_inner)
+    /// Modules of stylesheets that were given, and those that were asked for and are not known.
+    pub(crate) fn modules(self) -> (Vec<(String, Arc<str>)>, Vec<String>) {
+        let (mut given, mut missed) = (Vec::new(), Vec::new());
+        for (uri, text) in self.modules.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            match text {
+                Some(text) => given.push((uri, text)),
+                None => missed.push(uri),
+            }
+        }
+        (given, missed)
     }
 }
 
@@ -39,8 +47,9 @@ impl Loader for SourceLoader<'_> {
     fn load(&self, uri: &str, purpose: Purpose) -> Result<Loaded, String> {
         let is_module = matches!(purpose, Purpose::Import | Purpose::Include);
         let found = if is_module { self.source.document(uri) } else { self.source.readable(uri) };
-        if found.is_none() && is_module {
-            self.missed.lock().unwrap_or_else(PoisonError::into_inner).push(uri.to_owned());
+        if is_module {
+            let mut modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
+            modules.push((uri.to_owned(), found.clone()));
         }
         match found {
             Some(text) => Ok(Loaded { bytes: text.as_bytes().to_vec(), uri: uri.to_owned() }),

@@ -141,3 +141,73 @@ fn nobody_is_asked_unless_it_is_wanted() {
     assert!(!graph.quads.iter().any(|quad| quad.predicate.as_str() == "http://purl.org/dc/terms/title"));
     assert!(graph.missing_documents.is_empty());
 }
+
+/// Gives the documents of another web from some moment on.
+#[derive(Debug)]
+struct ChangingWeb {
+    now: Web,
+    later: Web,
+    is_later: std::sync::atomic::AtomicBool,
+}
+
+impl ContextSource for ChangingWeb {
+    fn context(&self, _iri: &str) -> Option<Arc<str>> {
+        None
+    }
+
+    fn document(&self, iri: &str) -> Option<Arc<str>> {
+        let is_later = self.is_later.load(std::sync::atomic::Ordering::Relaxed);
+        if is_later { self.later.document(iri) } else { self.now.document(iri) }
+    }
+}
+
+#[test]
+fn a_transformation_is_compiled_once_and_again_when_a_module_changes() {
+    const MAIN: &str = r#"<xsl:stylesheet version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform"><xsl:import href="m.xsl"/></xsl:stylesheet>"#;
+    let other: &'static str = TITLE.replace("dc:title", "dc:subject").leak();
+    let web =
+        |module| Web(HashMap::from([("http://a.example/t.xsl", MAIN), ("http://a.example/m.xsl", module)]));
+    let contexts = Arc::new(ChangingWeb { now: web(TITLE), later: web(other), is_later: false.into() });
+    let config = TransformConfig {
+        only: Some(BTreeSet::from([Syntax::Grddl])),
+        contexts: contexts.clone(),
+        ..TransformConfig::default()
+    };
+    let page = r#"<d xmlns:g="http://www.w3.org/2003/g/data-view#" g:transformation="t.xsl"><title>A title</title></d>"#;
+    let read = || {
+        let url = PageUrl::parse("http://a.example/").unwrap();
+        let page = FetchedPage::local(url, Some("application/xml"), Bytes::from(page));
+        let graph = transform(&detect(page), &config);
+        assert_eq!(graph.quads.len(), 1, "{:?}", graph.diagnostics);
+        graph.quads[0].predicate.as_str().to_owned()
+    };
+    for _ in 0..3 {
+        assert_eq!(read(), "http://purl.org/dc/terms/title");
+        assert_eq!(config.compiled.len(), 1);
+    }
+    contexts.is_later.store(true, std::sync::atomic::Ordering::Relaxed);
+    for _ in 0..2 {
+        assert_eq!(read(), "http://purl.org/dc/terms/subject");
+        assert_eq!(config.compiled.len(), 1);
+    }
+}
+
+#[test]
+fn no_more_transformations_are_kept_than_there_is_room_for() {
+    let addresses: Vec<&'static str> =
+        (0..200).map(|number| &*format!("http://a.example/{number}.xsl").leak()).collect();
+    let config = TransformConfig {
+        only: Some(BTreeSet::from([Syntax::Grddl])),
+        contexts: Arc::new(Web(addresses.iter().map(|address| (*address, TITLE)).collect())),
+        ..TransformConfig::default()
+    };
+    for address in addresses {
+        let page = format!(
+            r#"<d xmlns:g="http://www.w3.org/2003/g/data-view#" g:transformation="{address}"><title>A title</title></d>"#
+        );
+        let url = PageUrl::parse("http://a.example/docs/page").unwrap();
+        let page = FetchedPage::local(url, Some("application/xml"), Bytes::from(page));
+        says(&transform(&detect(page), &config), ABOUT_THE_PAGE);
+    }
+    assert!((1..=64).contains(&config.compiled.len()), "{}", config.compiled.len());
+}

@@ -4,6 +4,7 @@
 mod compile;
 mod error;
 mod exslt;
+mod hash;
 mod limits;
 mod loader;
 mod output;

@@ -202,7 +202,7 @@ impl Compiler<'_> {
         self.rules.push((
             0,
             Rule {
-                only_parents: pattern.only_parents(),
+                only_names: pattern.only_names(),
                 pattern,
                 template: number,
                 precedence: declaration.precedence,
@@ -250,7 +250,7 @@ impl Compiler<'_> {
                 self.rules.push((
                     mode,
                     Rule {
-                        only_parents: pattern.only_parents(),
+                        only_names: pattern.only_names(),
                         pattern,
                         template: number,
                         precedence: declaration.precedence,
@@ -543,7 +543,7 @@ impl Compiler<'_> {
                 let inherited = self.inherited.take();
                 let body = self.template_body(here, false);
                 self.inherited = inherited;
-                Ok(Binding::Body(body?.into()))
+                Ok(Binding::of_body(body?.into()))
             }
             None => Ok(Binding::Empty),
         }

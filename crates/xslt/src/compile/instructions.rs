@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::program::{
-    Avt, ComputedName, Instruction, Level, LiteralElement, NumberInstruction, Operation, OutName, Parameter,
-    Sort,
+    Avt, ComputedName, Instruction, Level, LiteralAttribute, LiteralElement, NumberInstruction, Operation,
+    OutName, Parameter, Sort,
 };
 use super::scope::Here;
 use super::{Compiler, FUNCTIONS, XSLT};
@@ -267,7 +267,7 @@ impl Compiler<'_> {
                 continue;
             }
             let name = self.out_name(here, attribute);
-            attributes.push((name, self.avt(here, tree.value(attribute))?));
+            attributes.push(LiteralAttribute::new(name, self.avt(here, tree.value(attribute))?));
         }
         // What the element around has written need not be written again.
         let mut written = self.inherited.clone().unwrap_or_default();
@@ -282,7 +282,7 @@ impl Compiler<'_> {
         self.forwards = forwards;
         let number = self.literals;
         self.literals += 1;
-        let element = LiteralElement { number, name, namespaces: fresh, attributes, sets, body: content? };
+        let element = LiteralElement::new(number, name, fresh, attributes, sets, content?);
         self.push(here, body, Operation::LiteralElement(Box::new(element)));
         Ok(())
     }

@@ -128,6 +128,8 @@ impl Compiler<'_> {
         });
         let mode_count = self.mode_names.len();
         let modes = declarations::modes(mode_count, self.rules, &self.names);
+        let decimal_formats: HashMap<_, _> =
+            self.decimal_formats.into_iter().map(|(name, (format, _))| (name, format)).collect();
         Program {
             names: Arc::new(self.names),
             modules: self
@@ -142,11 +144,8 @@ impl Compiler<'_> {
             function_names: self.function_names,
             keys: self.keys,
             attribute_sets: self.attribute_sets,
-            decimal_formats: self
-                .decimal_formats
-                .into_iter()
-                .map(|(name, (format, _))| (name, format))
-                .collect(),
+            default_format: decimal_formats.get(&(Arc::from(""), Arc::from(""))).cloned().unwrap_or_default(),
+            decimal_formats,
             output: self.output,
             literals: self.literals,
             space_rules: self.space_rules,

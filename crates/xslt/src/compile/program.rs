@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use crate::output::OutputSpec;
 use crate::run::format_number::DecimalFormat;
-use crate::tree::{NONE, NameId, Names, Tree, XML_NAMESPACE, qualified};
+use crate::tree::{NONE, NameId, Names, Tree, XML_NAMESPACE};
 use crate::xml::characters::is_qname;
 use crate::xpath::ast::{Expr, StaticScope};
-use crate::xpath::pattern::Pattern;
+use crate::xpath::pattern::{OnlyNames, Pattern};
 
 /// Everything there is to run.
 #[derive(Debug)]
@@ -25,6 +25,8 @@ pub(crate) struct Program {
     pub(crate) keys: Vec<Key>,
     pub(crate) attribute_sets: Vec<AttributeSet>,
     pub(crate) decimal_formats: HashMap<(Arc<str>, Arc<str>), DecimalFormat>,
+    /// The one without a name.
+    pub(crate) default_format: DecimalFormat,
     pub(crate) output: OutputSpec,
     /// How many literal result elements there are.
     pub(crate) literals: u32,
@@ -56,17 +58,49 @@ pub(crate) struct OutName {
     pub(crate) prefix: Arc<str>,
     pub(crate) local: Arc<str>,
     pub(crate) namespace: Arc<str>,
-    /// Prefix and local part as they are written.
-    pub(crate) qualified: Arc<str>,
+    /// Prefix and local part as they are written, in a start tag and an end tag: `<a:b></a:b>`.
+    tags: Arc<str>,
     /// Its number in the names of the stylesheet, or [`NONE`].
     pub(crate) name: NameId,
 }
 
 impl OutName {
     pub(crate) fn new(prefix: Arc<str>, local: Arc<str>, namespace: Arc<str>, name: NameId) -> Self {
-        let qualified =
-            if prefix.is_empty() { Arc::clone(&local) } else { Arc::from(qualified(&prefix, &local)) };
-        Self { prefix, local, namespace, qualified, name }
+        let mut tags = String::with_capacity(2 * (prefix.len() + local.len()) + 7);
+        for (start, end) in [("<", ">"), ("</", ">")] {
+            tags.push_str(start);
+            if !prefix.is_empty() {
+                tags.push_str(&prefix);
+                tags.push(':');
+            }
+            tags.push_str(&local);
+            tags.push_str(end);
+        }
+        let tags = Arc::from(tags);
+        Self { prefix, local, namespace, tags, name }
+    }
+
+    /// Prefix and local part as they are written.
+    #[inline]
+    pub(crate) fn qualified(&self) -> &str {
+        &self.tags[1..self.start_length()]
+    }
+
+    /// The start tag, up to where attributes may follow.
+    #[inline]
+    pub(crate) fn start_tag(&self) -> &str {
+        &self.tags[..self.start_length()]
+    }
+
+    /// The end tag.
+    #[inline]
+    pub(crate) fn end_tag(&self) -> &str {
+        &self.tags[self.start_length() + 1..]
+    }
+
+    #[inline]
+    fn start_length(&self) -> usize {
+        self.tags.len() / 2 - 1
     }
 
     pub(crate) fn same(&self, other: &Self) -> bool {
@@ -260,9 +294,77 @@ pub(crate) struct LiteralElement {
     pub(crate) number: u32,
     pub(crate) name: OutName,
     pub(crate) namespaces: Vec<(Arc<str>, Arc<str>)>,
-    pub(crate) attributes: Vec<(OutName, Avt)>,
+    pub(crate) attributes: Vec<LiteralAttribute>,
     pub(crate) sets: Vec<u32>,
     pub(crate) body: Body,
+    /// Nothing adds to its attributes, so that its tag can be written as soon as it is reached.
+    pub(crate) at_once: bool,
+}
+
+impl LiteralElement {
+    pub(crate) fn new(
+        number: u32,
+        name: OutName,
+        namespaces: Vec<(Arc<str>, Arc<str>)>,
+        attributes: Vec<LiteralAttribute>,
+        sets: Vec<u32>,
+        body: Body,
+    ) -> Self {
+        let is_space = |name: &OutName| &*name.local == "space" && *name.namespace == *XML_NAMESPACE;
+        let apart = attributes.iter().enumerate().all(|(number, LiteralAttribute { name, .. })| {
+            !is_space(name) && attributes[..number].iter().all(|other| !other.name.same(name))
+        });
+        let at_once = sets.is_empty() && apart && !adds_attributes(&body);
+        Self { number, name, namespaces, attributes, sets, body, at_once }
+    }
+}
+
+/// An attribute of a literal result element.
+#[derive(Debug)]
+pub(crate) struct LiteralAttribute {
+    pub(crate) name: OutName,
+    pub(crate) value: Avt,
+    /// What is known of it before the stylesheet runs: ` name="value"`, or ` name="` when the value is computed.
+    pub(crate) written: Box<str>,
+}
+
+impl LiteralAttribute {
+    pub(crate) fn new(name: OutName, value: Avt) -> Self {
+        let constant = match &value {
+            Avt::Constant(text) => Some(&**text),
+            Avt::Parts(_) => None,
+        };
+        let written = crate::output::attribute_start(name.qualified(), constant).into();
+        Self { name, value, written }
+    }
+}
+
+/// Whether instructions may add attributes to the element that they stand in.
+fn adds_attributes(body: &[Instruction]) -> bool {
+    for instruction in body {
+        let adds = match &instruction.operation {
+            // Attributes come too late after these.
+            Operation::Text { text, .. } if !text.is_empty() => return false,
+            Operation::LiteralElement(_) => return false,
+            Operation::Text { .. }
+            | Operation::ValueOf { .. }
+            | Operation::Comment(_)
+            | Operation::ProcessingInstruction { .. }
+            | Operation::Variable { .. }
+            | Operation::Param { .. }
+            | Operation::Number(_)
+            | Operation::Message { .. } => false,
+            Operation::If { body, .. } | Operation::ForEach { body, .. } => adds_attributes(body),
+            Operation::Choose { whens, otherwise } => {
+                whens.iter().any(|(_, body)| adds_attributes(body)) || adds_attributes(otherwise)
+            }
+            _ => true,
+        };
+        if adds {
+            return true;
+        }
+    }
+    false
 }
 
 /// What a variable or parameter is bound to.
@@ -270,7 +372,27 @@ pub(crate) struct LiteralElement {
 pub(crate) enum Binding {
     Expr(Expr),
     Body(Body),
+    /// Instructions that write nothing but text.
+    Text(Body),
     Empty,
+}
+
+impl Binding {
+    pub(crate) fn of_body(body: Body) -> Self {
+        if writes_text(&body) { Self::Text(body) } else { Self::Body(body) }
+    }
+}
+
+/// Whether instructions write text and nothing else.
+fn writes_text(body: &[Instruction]) -> bool {
+    body.iter().all(|instruction| match &instruction.operation {
+        Operation::Text { .. } | Operation::ValueOf { .. } => true,
+        Operation::If { body, .. } => writes_text(body),
+        Operation::Choose { whens, otherwise } => {
+            whens.iter().all(|(_, body)| writes_text(body)) && writes_text(otherwise)
+        }
+        _ => false,
+    })
 }
 
 /// `xsl:with-param`
@@ -380,9 +502,8 @@ pub(crate) struct Mode {
 #[derive(Debug)]
 pub(crate) struct Rule {
     pub(crate) pattern: Pattern,
-    /// The names of the parent, its parent and so on, where the pattern asks for nothing but these and what the
-    /// tables of [`Mode`] have told already.
-    pub(crate) only_parents: Option<Vec<NameId>>,
+    /// What is left to ask where the pattern asks for names alone.
+    pub(crate) only_names: Option<OnlyNames>,
     pub(crate) template: u32,
     pub(crate) precedence: u32,
     pub(crate) priority: f64,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::program::{Avt, AvtPart};
 use super::{Compiler, wrong};
 use crate::error::{Res, XsltError};
-use crate::tree::{NameId, Tree};
+use crate::tree::{Atom, NameId, Tree};
 use crate::xml::characters::is_qname;
 use crate::xpath::ast::{Expr, Function, StaticScope, Variable};
 use crate::xpath::parser::Scope;
@@ -70,6 +70,10 @@ impl Scope for ExprScope<'_, '_> {
 
     fn name(&mut self, namespace: &str, local: &str) -> NameId {
         self.compiler.names.name(namespace, local)
+    }
+
+    fn atom(&mut self, text: &str) -> Atom {
+        self.compiler.names.atom(text)
     }
 
     fn function(&self, namespace: &str, local: &str) -> Option<u32> {

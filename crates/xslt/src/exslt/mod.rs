@@ -32,7 +32,7 @@ impl<'t> Machine<'t> {
                 Object::Fragment(fragment) => Ok(Object::Nodes(self.fragment_nodes(&fragment)?)),
                 other => {
                     let text = self.to_text(other);
-                    let fragment = Arc::new(Fragment::Text(Arc::from(&*text)));
+                    let fragment = Fragment::Text(Arc::new(String::from(&*text)));
                     Ok(Object::Nodes(self.fragment_nodes(&fragment)?))
                 }
             },

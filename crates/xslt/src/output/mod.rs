@@ -11,6 +11,7 @@ mod serializer;
 use std::sync::Arc;
 
 pub(crate) use encode::Encoding;
+pub(crate) use escape::attribute_start;
 pub(crate) use serializer::{OutAttribute, Serializer};
 
 /// How a result is written.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{Encoding, Method, OutputSpec, escape, html};
 use crate::compile::program::{Name, OutName};
-use crate::error::{Limit, Res, limit_error};
+use crate::error::{Limit, Res, XsltError, limit_error};
 use crate::tree::{XML_NAMESPACE, is_space};
 use crate::xpath::value::Text;
 
@@ -64,6 +64,8 @@ pub(crate) struct Serializer<'t> {
     bytes_max: usize,
     /// Whether anything was written at the top.
     wrote_top: bool,
+    /// XML without CDATA sections, in an encoding that has all characters.
+    plain: bool,
 }
 
 impl<'t> Serializer<'t> {
@@ -86,17 +88,102 @@ impl<'t> Serializer<'t> {
             head: None,
             bytes_max,
             wrote_top: false,
+            plain: false,
         }
     }
 
+    #[inline]
     fn check(&self) -> Res<()> {
-        if self.out.len() + self.cdata.len() + self.early_bytes > self.bytes_max {
-            return Err(limit_error(
-                Limit::OutputBytes,
-                format!("the result is larger than {} bytes (limit output_bytes_max)", self.bytes_max),
-            ));
+        let bytes = self.out.len() + self.cdata.len() + self.early_bytes;
+        if bytes > self.bytes_max { Err(self.too_large()) } else { Ok(()) }
+    }
+
+    #[cold]
+    fn too_large(&self) -> Box<XsltError> {
+        limit_error(
+            Limit::OutputBytes,
+            format!("the result is larger than {} bytes (limit output_bytes_max)", self.bytes_max),
+        )
+    }
+
+    /// Whether elements can be written by [`start_plain`](Self::start_plain), inside of another.
+    #[inline]
+    pub(crate) fn is_plain(&self) -> bool {
+        self.plain
+    }
+
+    /// Whether an element is open.
+    #[inline]
+    pub(crate) fn is_inside(&self) -> bool {
+        !self.open.is_empty()
+    }
+
+    /// Starts an element inside of another, in plain XML; its attributes follow.
+    pub(crate) fn start_plain(&mut self, name: &'t OutName) {
+        self.before_child(false);
+        self.out.push_str(name.start_tag());
+        self.open.push(Open {
+            name: Name::Written(name),
+            cdata: false,
+            raw_text: false,
+            html: false,
+            has_children: false,
+            indents: self.open.last().is_some_and(|open| open.indents),
+            inserted_before: self.inserted.len(),
+        });
+        self.tag_open = true;
+    }
+
+    /// Starts an element inside of another, in plain XML, with all it has.
+    fn start_other_plain(
+        &mut self,
+        name: Name<'t>,
+        declarations: &[(Arc<str>, Arc<str>)],
+        attributes: &[OutAttribute<'t>],
+    ) -> Res<()> {
+        self.before_child(false);
+        self.out.push_str(name.start_tag());
+        self.declare(declarations);
+        for attribute in attributes {
+            self.out.push(' ');
+            self.out.push_str(attribute.name.qualified());
+            self.out.push_str("=\"");
+            escape::attribute(&mut self.out, &attribute.value, self.encoding);
+            self.out.push('"');
         }
-        Ok(())
+        let indents =
+            self.open.last().is_some_and(|open| open.indents) && !attributes.iter().any(keeps_space);
+        self.open.push(Open {
+            name,
+            cdata: false,
+            raw_text: false,
+            html: false,
+            has_children: false,
+            indents,
+            inserted_before: self.inserted.len(),
+        });
+        self.tag_open = true;
+        self.check()
+    }
+
+    fn declare(&mut self, declarations: &[(Arc<str>, Arc<str>)]) {
+        for (prefix, uri) in declarations {
+            self.out.push_str(if prefix.is_empty() { " xmlns" } else { " xmlns:" });
+            self.out.push_str(prefix);
+            self.out.push_str("=\"");
+            escape::attribute(&mut self.out, uri, self.encoding);
+            self.out.push('"');
+        }
+    }
+
+    /// Adds an attribute to an element that was started by [`start_plain`](Self::start_plain).
+    #[inline]
+    pub(crate) fn attribute_plain(&mut self, written: &str, value: Option<&str>) {
+        self.out.push_str(written);
+        if let Some(value) = value {
+            escape::attribute(&mut self.out, value, self.encoding);
+            self.out.push('"');
+        }
     }
 
     fn is_html(&self) -> bool {
@@ -133,6 +220,9 @@ impl<'t> Serializer<'t> {
             return;
         }
         self.started = true;
+        self.plain = self.method == Some(Method::Xml)
+            && self.spec.cdata_elements.is_empty()
+            && self.encoding.is_complete();
         if self.method == Some(Method::Xml) && self.spec.omit_declaration.value != Some(true) {
             let version = self.spec.version.value.as_deref().unwrap_or("1.0");
             self.out.push_str("<?xml version=\"");
@@ -157,7 +247,7 @@ impl<'t> Serializer<'t> {
             return;
         }
         self.out.push_str("<!DOCTYPE ");
-        self.out.push_str(&element.qualified);
+        self.out.push_str(element.qualified());
         if let Some(public) = public {
             self.out.push_str(" PUBLIC ");
             push_identifier(&mut self.out, public);
@@ -169,15 +259,20 @@ impl<'t> Serializer<'t> {
         self.out.push_str(">\n");
     }
 
+    #[inline]
     fn close_tag(&mut self) {
         if self.tag_open {
             self.out.push('>');
             self.tag_open = false;
         }
         if !self.cdata.is_empty() {
-            let text = std::mem::take(&mut self.cdata);
-            escape::cdata(&mut self.out, &text, self.encoding);
+            self.write_cdata();
         }
+    }
+
+    fn write_cdata(&mut self) {
+        let text = std::mem::take(&mut self.cdata);
+        escape::cdata(&mut self.out, &text, self.encoding);
     }
 
     /// Adds a line break and indentation before a child or an end tag.
@@ -193,22 +288,14 @@ impl<'t> Serializer<'t> {
     /// Prepares for an element, comment or instruction: closes the tag around it and breaks the line.
     fn before_child(&mut self, html_inline: bool) {
         self.close_tag();
-        let depth = self.open.len();
-        let html = self.is_html();
-        let top = depth == 0;
-        let indents = match self.open.last_mut() {
-            Some(open) => {
-                open.has_children = true;
-                open.indents && !html_inline
+        if let Some(open) = self.open.last_mut() {
+            open.has_children = true;
+            if open.indents && !html_inline {
+                let depth = if self.is_html() { 0 } else { self.open.len() };
+                self.break_line(depth);
             }
-            None => self.wrote_top && self.indents() && !html_inline,
-        };
-        if indents {
-            if top {
-                self.out.push('\n');
-            } else {
-                self.break_line(if html { 0 } else { depth });
-            }
+        } else if self.wrote_top && self.indents() && !html_inline {
+            self.out.push('\n');
         }
         self.wrote_top = true;
     }
@@ -229,6 +316,9 @@ impl<'t> Serializer<'t> {
         if self.method == Some(Method::Text) {
             return Ok(());
         }
+        if self.plain && !self.open.is_empty() {
+            return self.start_other_plain(name, declarations, attributes);
+        }
         let html = self.is_html() && name.namespace.is_empty();
         if html && self.says_encoding(&name, attributes) {
             self.head = None;
@@ -239,18 +329,11 @@ impl<'t> Serializer<'t> {
         }
         self.before_child(html && html::is_inline(&name.local));
         let inserted_before = self.inserted.len();
-        self.out.push('<');
-        self.out.push_str(&name.qualified);
-        for (prefix, uri) in declarations {
-            self.out.push_str(if prefix.is_empty() { " xmlns" } else { " xmlns:" });
-            self.out.push_str(prefix);
-            self.out.push_str("=\"");
-            escape::attribute(&mut self.out, uri, self.encoding);
-            self.out.push('"');
-        }
+        self.out.push_str(name.start_tag());
+        self.declare(declarations);
         for attribute in attributes {
             self.out.push(' ');
-            self.out.push_str(&attribute.name.qualified);
+            self.out.push_str(attribute.name.qualified());
             let plain = attribute.name.namespace.is_empty();
             if html
                 && plain
@@ -275,13 +358,8 @@ impl<'t> Serializer<'t> {
                 .cdata_elements
                 .iter()
                 .any(|(namespace, local)| *local == name.local && *namespace == name.namespace);
-        let keeps = attributes.iter().any(|attribute| {
-            &*attribute.name.local == "space"
-                && *attribute.name.namespace == *XML_NAMESPACE
-                && &*attribute.value == "preserve"
-        });
         let indents = self.open.last().map_or_else(|| self.indents(), |open| open.indents)
-            && !keeps
+            && !attributes.iter().any(keeps_space)
             && !(html && html::keeps_space(&name.local));
         let head = html && self.open.len() == 1 && name.local.eq_ignore_ascii_case("head");
         self.open.push(Open {
@@ -328,6 +406,9 @@ impl<'t> Serializer<'t> {
     }
 
     pub(crate) fn end_element(&mut self) -> Res<()> {
+        if self.plain {
+            return self.end_plain();
+        }
         if self.head.is_some()
             && self.open.len() == 2
             && self.open.last().is_some_and(|open| open.name.local.eq_ignore_ascii_case("head"))
@@ -359,16 +440,38 @@ impl<'t> Serializer<'t> {
             self.break_line(depth);
         }
         if let Some(open) = self.open.pop() {
-            self.out.push_str("</");
-            self.out.push_str(&open.name.qualified);
-            self.out.push('>');
+            self.out.push_str(open.name.end_tag());
         }
+        self.check()
+    }
+
+    /// Ends an element in plain XML.
+    fn end_plain(&mut self) -> Res<()> {
+        let Some(open) = self.open.pop() else { return Ok(()) };
+        if self.tag_open {
+            self.out.push_str("/>");
+            self.tag_open = false;
+            return self.check();
+        }
+        if open.has_children && open.indents {
+            self.break_line(self.open.len());
+        }
+        self.out.push_str(open.name.end_tag());
         self.check()
     }
 
     pub(crate) fn text(&mut self, text: &str, raw: bool) -> Res<()> {
         if text.is_empty() {
             return Ok(());
+        }
+        if self.plain
+            && !raw
+            && let Some(open) = self.open.last_mut()
+            && !open.indents
+        {
+            self.close_tag();
+            escape::text(&mut self.out, text, self.encoding);
+            return self.check();
         }
         if !self.started {
             match self.method {
@@ -500,6 +603,13 @@ impl<'t> Serializer<'t> {
         let method = self.method.unwrap_or(Method::Xml);
         Ok((self.encoding.encode(self.out), method, self.encoding_name))
     }
+}
+
+/// Whether this is `xml:space="preserve"`.
+fn keeps_space(attribute: &OutAttribute<'_>) -> bool {
+    &*attribute.name.local == "space"
+        && *attribute.name.namespace == *XML_NAMESPACE
+        && &*attribute.value == "preserve"
 }
 
 /// A public or system identifier in the quotes that fit it.

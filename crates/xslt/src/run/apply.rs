@@ -18,7 +18,7 @@ impl<'t> Machine<'t> {
     ) -> Res<()> {
         self.budget.spend(1)?;
         let context = Context { node, position, size, current: node };
-        match self.find_rule(node, mode, None)? {
+        match self.rule_for(node, mode)? {
             Some(template) => self.invoke(template, &context, passed, Some(CurrentRule { template, mode })),
             None => self.built_in(&context, mode),
         }
@@ -32,25 +32,10 @@ impl<'t> Machine<'t> {
                 let node = context.node;
                 let done = self.deeper(|machine| {
                     let tree = &machine.world.trees.get(node.document()).tree;
-                    let mut size = 0;
-                    let mut child = tree.first_child(node.index());
-                    while let Some(at) = child {
-                        size += 1;
-                        child = tree.next_sibling(at);
-                    }
+                    let size = tree.children(node.index()).count();
                     machine.budget.spend(size as u64)?;
-                    let mut position = 0;
-                    let mut child = tree.first_child(node.index());
-                    while let Some(at) = child {
-                        position += 1;
-                        machine.apply_to(
-                            NodeId::new(node.document(), at),
-                            mode,
-                            position,
-                            size,
-                            Vec::new(),
-                        )?;
-                        child = tree.next_sibling(at);
+                    for (number, at) in tree.children(node.index()).enumerate() {
+                        machine.apply_to(NodeId::new(node.document(), at), mode, number + 1, size, None)?;
                     }
                     Ok(())
                 });
@@ -71,7 +56,7 @@ impl<'t> Machine<'t> {
         };
         let template = &self.world.program.templates[rule.template as usize];
         let range = template.precedence_first..template.precedence;
-        match self.find_rule(context.node, rule.mode, Some(range))? {
+        match self.find_rule(context.node, rule.mode, Some(range), &mut false)? {
             Some(template) => {
                 self.invoke(template, context, passed, Some(CurrentRule { template, mode: rule.mode }))
             }
@@ -99,9 +84,9 @@ impl<'t> Machine<'t> {
                 let flow = machine.with_frame(target.slots, |machine| machine.body(&target.body, context))?;
                 match flow {
                     Flow::Next => return Ok(()),
-                    Flow::TailCall { template: next, passed } => {
-                        template = next;
-                        machine.passed = passed;
+                    Flow::TailCall(call) => {
+                        template = call.template;
+                        machine.passed = call.passed;
                     }
                     Flow::Result(_) => return Err(run_error("func:result must be in a function")),
                 }

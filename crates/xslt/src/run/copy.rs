@@ -1,23 +1,15 @@
 //! `xsl:copy` and `xsl:copy-of`.
 
-use std::sync::Arc;
-
 use super::Machine;
 use super::execute::Flow;
 use super::result::{ResultNames, ResultWriter, Target};
-use crate::compile::program::{Instruction, Name, OutName};
+use crate::compile::program::Instruction;
 use crate::error::Res;
 use crate::limits::Limits;
 use crate::output::{OutputSpec, Serializer};
-use crate::tree::{NONE, NodeId, NodeKind, Tree};
+use crate::tree::{NodeId, NodeKind, Tree};
 use crate::xpath::eval::Context;
 use crate::xpath::value::{Fragment, Object, Text};
-
-fn out_name(tree: &Tree, index: u32) -> Name<'static> {
-    let [prefix, local, namespace] =
-        [tree.prefix(index), tree.local(index), tree.namespace(index)].map(Arc::clone);
-    Name::from(OutName::new(prefix, local, namespace, NONE))
-}
 
 impl<'t> Machine<'t> {
     pub(super) fn copy(
@@ -32,7 +24,8 @@ impl<'t> Machine<'t> {
         match self.kind(node) {
             NodeKind::Root => self.inner(body, context),
             NodeKind::Element => {
-                self.writer.start_element(out_name(tree, node.index()), &mut self.names)?;
+                let name = self.names.copied(u64::from(node.document()), tree, node.index());
+                self.writer.start_element(name, &mut self.names)?;
                 if !tree.declarations.is_empty() {
                     for (prefix, uri) in tree.in_scope(node.index()) {
                         self.writer.namespace(&prefix, &uri);
@@ -60,11 +53,12 @@ impl<'t> Machine<'t> {
                 }
                 Ok(())
             }
-            Object::Fragment(fragment) => match &*fragment {
+            Object::Fragment(fragment) => match &fragment {
                 Fragment::Text(text) => self.write(text, false),
                 Fragment::Tree(tree) => {
                     self.budget.spend(tree.nodes.len() as u64)?;
-                    copy_tree(&mut self.writer, &mut self.names, tree, 0)
+                    let key = self.names.new_key();
+                    copy_tree(&mut self.writer, &mut self.names, tree, key, 0)
                 }
             },
             other => {
@@ -89,12 +83,18 @@ impl<'t> Machine<'t> {
         self.budget.spend(self.writer.attribute_count() as u64 / 2)?;
         self.budget.spend(u64::from(data.end - node.index()))?;
         self.budget.spend_bytes(tree.value(node.index()).len())?;
-        copy_tree(&mut self.writer, &mut self.names, tree, node.index())
+        copy_tree(&mut self.writer, &mut self.names, tree, u64::from(node.document()), node.index())
     }
 }
 
-/// Copies a subtree; of a root, what it contains.
-fn copy_tree(writer: &mut ResultWriter<'_>, names: &mut ResultNames, tree: &Tree, top: u32) -> Res<()> {
+/// Copies a subtree; of a root, what it contains. `key` is what [`ResultNames::copied`] knows the tree by.
+fn copy_tree(
+    writer: &mut ResultWriter<'_>,
+    names: &mut ResultNames,
+    tree: &Tree,
+    key: u64,
+    top: u32,
+) -> Res<()> {
     // Where the open elements end.
     let mut open: Vec<u32> = Vec::new();
     let mut at = top;
@@ -108,7 +108,8 @@ fn copy_tree(writer: &mut ResultWriter<'_>, names: &mut ResultNames, tree: &Tree
         match node.kind {
             NodeKind::Root | NodeKind::Namespace => {}
             NodeKind::Element => {
-                writer.start_element(out_name(tree, at), names)?;
+                let name = names.copied(key, tree, at);
+                writer.start_element(name, names)?;
                 if at == top {
                     if !tree.declarations.is_empty() {
                         for (prefix, uri) in tree.in_scope(at) {
@@ -126,7 +127,7 @@ fn copy_tree(writer: &mut ResultWriter<'_>, names: &mut ResultNames, tree: &Tree
                 open.push(node.end);
             }
             NodeKind::Attribute => {
-                let (name, value) = (out_name(tree, at), Text::Owned(tree.value(at).to_owned()));
+                let (name, value) = (names.copied(key, tree, at), Text::Owned(tree.value(at).to_owned()));
                 if at == top {
                     writer.attribute(name, value);
                 } else {
@@ -157,7 +158,7 @@ pub(super) fn fragment_text(fragment: &Fragment, limits: &Limits) -> Res<String>
     let serializer = Serializer::new(&spec, limits.output_bytes_max, 0);
     let mut writer = ResultWriter::new(Target::Serializer(Box::new(serializer)));
     let mut names = ResultNames::of_tree(tree);
-    copy_tree(&mut writer, &mut names, tree, 0)?;
+    copy_tree(&mut writer, &mut names, tree, 0, 0)?;
     writer.flush(&mut names)?;
     match writer.into_target() {
         Target::Serializer(serializer) => {

@@ -2,19 +2,31 @@
 
 use super::{Machine, Passed};
 use crate::compile::program::{
-    Avt, AvtPart, Binding, Body, Computed, ComputedName, Instruction, LiteralElement, Name, Operation,
-    Parameter,
+    Avt, AvtPart, Binding, Body, Computed, ComputedName, Instruction, LiteralAttribute, LiteralElement, Name,
+    Operation, Parameter,
 };
 use crate::error::{Res, run_error};
 use crate::tree::NodeId;
 use crate::xml::characters::is_ncname;
-use crate::xpath::ast::Expr;
+use crate::xpath::ast::{Expr, Function};
 use crate::xpath::eval::Context;
-use crate::xpath::value::{NodeSet, Object, Text};
+use crate::xpath::value::{Object, Text};
 
 /// Computed names that are remembered, and how long they may be.
-const COMPUTED_MAX: usize = 8;
+const COMPUTED_MAX: usize = 128;
 const COMPUTED_BYTES_MAX: usize = 128;
+
+/// Where a computed name is remembered.
+fn computed_slot(name: &ComputedName, qualified: &str) -> usize {
+    let bytes = qualified.as_bytes();
+    let byte = |at: usize| bytes.get(at).map_or(0, |byte| usize::from(*byte));
+    let (middle, last) = (byte(bytes.len() / 2), byte(bytes.len().wrapping_sub(1)));
+    let address = std::ptr::from_ref(name) as usize;
+    (address / 16 + bytes.len() * 37 + middle * 11 + last * 5) % COMPUTED_MAX
+}
+
+/// A string with room for more bytes than this is not kept.
+const SCRATCH_KEPT_MAX: usize = 4096;
 
 /// What is to be done after some instructions.
 #[derive(Debug)]
@@ -22,9 +34,16 @@ pub(crate) enum Flow<'t> {
     /// The next instruction.
     Next,
     /// The template is over, and another is to be run in its place.
-    TailCall { template: u32, passed: Passed<'t> },
+    TailCall(Box<TailCall<'t>>),
     /// The function is over.
-    Result(Object<'t>),
+    Result(Box<Object<'t>>),
+}
+
+/// A template that is run in the place of another.
+#[derive(Debug)]
+pub(crate) struct TailCall<'t> {
+    pub(super) template: u32,
+    pub(super) passed: Passed<'t>,
 }
 
 impl<'t> Machine<'t> {
@@ -67,6 +86,18 @@ impl<'t> Machine<'t> {
     fn instruction(&mut self, instruction: &'t Instruction, context: &Context) -> Res<Flow<'t>> {
         match &instruction.operation {
             Operation::Text { text, raw } => self.write(text, *raw)?,
+            Operation::ValueOf { select: Expr::Call(Function::Concat, parts), raw } => {
+                self.budget.spend(1)?;
+                let mut joined = std::mem::take(&mut self.scratch);
+                for part in parts {
+                    self.append(part, context, &mut joined)?;
+                }
+                self.write(&joined, *raw)?;
+                if joined.capacity() <= SCRATCH_KEPT_MAX {
+                    joined.clear();
+                    self.scratch = joined;
+                }
+            }
             Operation::ValueOf { select, raw } => {
                 let text = self.string(select, context)?;
                 self.write(&text, *raw)?;
@@ -82,9 +113,9 @@ impl<'t> Machine<'t> {
                 return self.nested(chosen, context);
             }
             Operation::ForEach { select, sorts, body } => {
-                let mut nodes = self.nodes(select, context)?;
+                let mut nodes = self.list(select, context)?;
                 if !sorts.is_empty() {
-                    nodes = self.sorted(nodes, sorts, context)?;
+                    self.sort(&mut nodes, sorts, context)?;
                 }
                 let rule = self.rule.take();
                 let flow = self.deeper(|machine| {
@@ -99,21 +130,23 @@ impl<'t> Machine<'t> {
                     Ok(Flow::Next)
                 });
                 self.rule = rule;
+                self.recycle(nodes);
                 return flow;
             }
             Operation::ApplyTemplates { select, mode, sorts, parameters } => {
                 let mut nodes = match select {
-                    Some(select) => self.nodes(select, context)?,
+                    Some(select) => self.list(select, context)?,
                     None => self.children(context.node)?,
                 };
                 if !sorts.is_empty() {
-                    nodes = self.sorted(nodes, sorts, context)?;
+                    self.sort(&mut nodes, sorts, context)?;
                 }
                 let passed = self.passed_parameters(parameters, context)?;
                 let size = nodes.len();
                 for (number, node) in nodes.iter().enumerate() {
                     self.apply_to(*node, *mode, number + 1, size, passed.clone())?;
                 }
+                self.recycle(nodes);
             }
             Operation::ApplyImports(parameters) => {
                 let passed = self.passed_parameters(parameters, context)?;
@@ -122,7 +155,7 @@ impl<'t> Machine<'t> {
             Operation::CallTemplate { template, parameters, tail } => {
                 let passed = self.passed_parameters(parameters, context)?;
                 if *tail {
-                    return Ok(Flow::TailCall { template: *template, passed });
+                    return Ok(Flow::TailCall(Box::new(TailCall { template: *template, passed })));
                 }
                 self.invoke(*template, context, passed, self.rule)?;
             }
@@ -131,8 +164,13 @@ impl<'t> Machine<'t> {
                 self.set_local(*slot, value)?;
             }
             Operation::Param { slot, name, value } => {
-                let given =
-                    self.passed.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone());
+                // A template has each of its parameters once, so that what was passed can be taken.
+                let given = self
+                    .passed
+                    .iter_mut()
+                    .flatten()
+                    .find(|(known, _)| known == name)
+                    .map(|(_, value)| std::mem::replace(value, Object::Boolean(false)));
                 let value = match given {
                     Some(value) => value,
                     None => self.binding(value, context)?,
@@ -184,7 +222,9 @@ impl<'t> Machine<'t> {
                     )));
                 }
             },
-            Operation::FunctionResult(value) => return Ok(Flow::Result(self.binding(value, context)?)),
+            Operation::FunctionResult(value) => {
+                return Ok(Flow::Result(Box::new(self.binding(value, context)?)));
+            }
         }
         Ok(Flow::Next)
     }
@@ -204,19 +244,14 @@ impl<'t> Machine<'t> {
         Ok(otherwise)
     }
 
-    fn children(&mut self, node: NodeId) -> Res<NodeSet> {
-        if node.sub() != 0 {
-            return Ok(NodeSet::empty());
-        }
-        let tree = &self.world.trees.get(node.document()).tree;
+    fn children(&mut self, node: NodeId) -> Res<Vec<NodeId>> {
         let mut children = self.spare_list();
-        let mut child = tree.first_child(node.index());
-        while let Some(at) = child {
-            children.push(NodeId::new(node.document(), at));
-            child = tree.next_sibling(at);
+        if node.sub() == 0 {
+            let tree = &self.world.trees.get(node.document()).tree;
+            children.extend(tree.children(node.index()).map(|at| NodeId::new(node.document(), at)));
+            self.budget.spend(children.len() as u64)?;
         }
-        self.budget.spend(children.len() as u64)?;
-        Ok(self.set_of(children))
+        Ok(children)
     }
 
     pub(super) fn passed_parameters(
@@ -225,7 +260,7 @@ impl<'t> Machine<'t> {
         context: &Context,
     ) -> Res<Passed<'t>> {
         if parameters.is_empty() {
-            return Ok(Vec::new());
+            return Ok(None);
         }
         let mut passed = Vec::with_capacity(parameters.len());
         for parameter in parameters {
@@ -239,7 +274,7 @@ impl<'t> Machine<'t> {
             };
             passed.push((parameter.name, value));
         }
-        Ok(passed)
+        Ok(Some(passed.into_boxed_slice()))
     }
 
     /// The value of an attribute value template.
@@ -254,7 +289,7 @@ impl<'t> Machine<'t> {
                 for part in parts {
                     match part {
                         AvtPart::Text(text) => joined.push_str(text),
-                        AvtPart::Expr(expr) => joined.push_str(&self.string(expr, context)?),
+                        AvtPart::Expr(expr) => self.append(expr, context, &mut joined)?,
                     }
                 }
                 self.budget.spend_bytes(joined.len())?;
@@ -264,11 +299,25 @@ impl<'t> Machine<'t> {
     }
 
     fn literal_element(&mut self, element: &'t LiteralElement, context: &Context) -> Res<Flow<'t>> {
+        if element.at_once && self.writer.start_at_once(element, &mut self.names)? {
+            for LiteralAttribute { value, written, .. } in &element.attributes {
+                match value {
+                    Avt::Constant(_) => self.writer.attribute_at_once(written, None),
+                    Avt::Parts(_) => {
+                        let value = self.avt(value, context)?;
+                        self.writer.attribute_at_once(written, Some(&value));
+                    }
+                }
+            }
+            let flow = self.nested(&element.body, context)?;
+            self.writer.end_element(&mut self.names)?;
+            return Ok(flow);
+        }
         self.writer.start_literal(element, &mut self.names)?;
         if !element.sets.is_empty() {
             self.use_sets(&element.sets, context)?;
         }
-        for (name, value) in &element.attributes {
+        for LiteralAttribute { name, value, .. } in &element.attributes {
             let value = self.avt(value, context)?;
             self.writer.literal_attribute(name, value);
         }
@@ -292,11 +341,11 @@ impl<'t> Machine<'t> {
             Some(namespace) => Some(self.avt(namespace, context)?),
             None => None,
         };
-        let known = |(of, written, _): &&(&ComputedName, Box<str>, _)| {
-            std::ptr::eq(*of, name) && **written == *qualified
-        };
+        let slot = computed_slot(name, &qualified);
         if namespace.is_none()
-            && let Some((_, _, known)) = self.computed.iter().find(known)
+            && let Some(Some((of, written, known))) = self.computed.get(slot)
+            && std::ptr::eq(*of, name)
+            && **written == *qualified
         {
             return Ok(Computed::Name(known.clone()));
         }
@@ -307,10 +356,10 @@ impl<'t> Machine<'t> {
                 return Err(run_error(format!("the prefix of the element `{qualified}` is not declared")));
             }
             Computed::Name(made) if namespace.is_none() && qualified.len() <= COMPUTED_BYTES_MAX => {
-                if self.computed.len() >= COMPUTED_MAX {
-                    self.computed.remove(0);
+                if self.computed.is_empty() {
+                    self.computed.resize(COMPUTED_MAX, None);
                 }
-                self.computed.push((name, Box::from(&*qualified), made.clone()));
+                self.computed[slot] = Some((name, Box::from(&*qualified), made.clone()));
             }
             _ => {}
         }

@@ -1,5 +1,7 @@
 //! `format-number()`, with the pictures of Java's `DecimalFormat`.
 
+use std::sync::Arc;
+
 use super::Machine;
 use crate::error::{Res, run_error};
 use crate::xpath::ast::{Expr, StaticScope};
@@ -40,6 +42,8 @@ impl Default for DecimalFormat {
 
 /// Longest picture that is read, in characters.
 const PICTURE_MAX: usize = 1000;
+/// Pictures that are kept.
+const PICTURES_MAX: usize = 16;
 
 impl<'t> Machine<'t> {
     pub(crate) fn format_number(
@@ -49,30 +53,36 @@ impl<'t> Machine<'t> {
         context: &Context,
     ) -> Res<Object<'t>> {
         let number = self.number(&arguments[0], context)?;
-        let picture = self.string(&arguments[1], context)?;
-        let name = match (arguments.get(2), scope) {
-            (Some(name), Some(scope)) => {
-                let name = self.string(name, context)?;
-                let Some((namespace, local)) = scope.expand(&name, "") else {
-                    return Err(run_error(format!(
-                        "the prefix of the decimal format `{}` is not declared",
-                        &*name
-                    )));
-                };
-                (namespace, std::sync::Arc::from(local))
-            }
-            _ => (std::sync::Arc::from(""), std::sync::Arc::from("")),
+        let picture = self.string_near(&arguments[1], context)?;
+        let program = self.world.program;
+        let (Some(name), Some(scope)) = (arguments.get(2), scope) else {
+            let pictures = self.pictures(&picture)?;
+            return Ok(Object::text(program.default_format.format(number, &pictures)));
         };
-        let default;
-        let format = match self.world.program.decimal_formats.get(&name) {
+        let name = self.string(name, context)?;
+        let Some((namespace, local)) = scope.expand(&name, "") else {
+            let name = &*name;
+            return Err(run_error(format!("the prefix of the decimal format `{name}` is not declared")));
+        };
+        let format = match program.decimal_formats.get(&(namespace, Arc::from(local))) {
             Some(format) => format,
-            None if name.1.is_empty() => {
-                default = DecimalFormat::default();
-                &default
-            }
-            None => return Err(run_error(format!("there is no decimal format `{}`", name.1))),
+            None if local.is_empty() => &program.default_format,
+            None => return Err(run_error(format!("there is no decimal format `{local}`"))),
         };
-        format.format(number, &picture).map(Object::text).map_err(run_error)
+        let pictures = format.pictures(&picture).map_err(run_error)?;
+        Ok(Object::text(format.format(number, &pictures)))
+    }
+
+    /// A picture for the format without a name; a stylesheet mostly has few of them.
+    fn pictures(&mut self, picture: &str) -> Res<Arc<Pictures>> {
+        if let Some((_, known)) = self.pictures.iter().find(|(written, _)| **written == *picture) {
+            return Ok(Arc::clone(known));
+        }
+        let pictures = Arc::new(self.world.program.default_format.pictures(picture).map_err(run_error)?);
+        if self.pictures.len() < PICTURES_MAX {
+            self.pictures.push((Box::from(picture), Arc::clone(&pictures)));
+        }
+        Ok(pictures)
     }
 }
 
@@ -88,8 +98,15 @@ struct Picture {
     scale: i32,
 }
 
+/// Both halves of a picture: for numbers that are not negative, and for those that are.
+#[derive(Debug)]
+pub(crate) struct Pictures {
+    positive: Picture,
+    negative: Option<Picture>,
+}
+
 impl DecimalFormat {
-    fn format(&self, number: f64, picture: &str) -> Result<String, String> {
+    fn pictures(&self, picture: &str) -> Result<Pictures, String> {
         if picture.chars().count() > PICTURE_MAX {
             return Err(format!("the picture of format-number() is longer than {PICTURE_MAX} characters"));
         }
@@ -99,15 +116,20 @@ impl DecimalFormat {
             Some(negative) => Some(self.picture(&negative, picture)?),
             None => None,
         };
+        Ok(Pictures { positive, negative })
+    }
+
+    fn format(&self, number: f64, pictures: &Pictures) -> String {
+        let Pictures { positive, negative } = pictures;
         if number.is_nan() {
-            return Ok(self.not_a_number.clone());
+            return self.not_a_number.clone();
         }
         let scaled = number.abs() * 10_f64.powi(positive.scale);
-        let body = if scaled.is_infinite() { self.infinity.clone() } else { self.digits(scaled, &positive) };
+        let body = if scaled.is_infinite() { self.infinity.clone() } else { self.digits(scaled, positive) };
         // What rounds to nothing has no sign, unless it was negative: Java keeps it, and so do others.
         let is_negative =
             number < 0.0 && body.chars().any(|digit| self.is_significant(digit) || number.is_infinite());
-        Ok(match (is_negative, negative) {
+        match (is_negative, negative) {
             (false, _) => format!("{}{body}{}", positive.prefix, positive.suffix),
             (true, Some(negative))
                 if negative.prefix != positive.prefix || negative.suffix != positive.suffix =>
@@ -115,7 +137,7 @@ impl DecimalFormat {
                 format!("{}{body}{}", negative.prefix, negative.suffix)
             }
             (true, _) => format!("{}{}{body}{}", self.minus_sign, positive.prefix, positive.suffix),
-        })
+        }
     }
 
     fn is_significant(&self, digit: char) -> bool {
@@ -231,6 +253,14 @@ impl DecimalFormat {
 
     /// The digits of a number that is not negative.
     fn digits(&self, number: f64, picture: &Picture) -> String {
+        if self.zero_digit == '0'
+            && picture.grouping == 0
+            && picture.fraction_min == 0
+            && let Some(whole) = crate::xpath::numbers::whole(number)
+            && whole != 0
+        {
+            return format!("{whole:0>width$}", width = picture.integer_min);
+        }
         let exact = round_half_even(number, picture.fraction_max);
         let (integer, fraction) = exact.split_once('.').unwrap_or((&exact, ""));
         let integer = integer.trim_start_matches('0');
@@ -328,9 +358,10 @@ mod tests {
             (5.0, "'#'0", "#5"),
         ] {
             let expected = if expected == "1" { "1.00" } else { expected };
-            assert_eq!(format.format(number, picture).unwrap(), expected, "{picture}");
+            let pictures = format.pictures(picture).unwrap();
+            assert_eq!(format.format(number, &pictures), expected, "{picture}");
         }
-        assert!(format.format(1.0, "0.0.0").is_err());
-        assert!(format.format(1.0, &"0".repeat(5000)).is_err());
+        assert!(format.pictures("0.0.0").is_err());
+        assert!(format.pictures(&"0".repeat(5000)).is_err());
     }
 }

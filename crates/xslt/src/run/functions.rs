@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use super::Machine;
-use super::execute::Flow;
+use super::execute::{Flow, TailCall};
 use crate::compile::XSLT;
 use crate::error::{Res, run_error};
-use crate::tree::{NONE, NameId};
+use crate::tree::{Atom, NONE, NameId};
 use crate::xpath::ast::{Expr, Extension, Function, StaticScope, Variable};
 use crate::xpath::eval::Context;
 use crate::xpath::library;
@@ -115,7 +115,7 @@ impl<'t> Machine<'t> {
         }
         let depth = self.enter()?;
         let (rule, running) = (self.rule.take(), self.running.replace(&function.label));
-        let outer = std::mem::replace(&mut self.passed, passed);
+        let outer = self.passed.replace(passed.into_boxed_slice());
         // A function must not write but through its result.
         let aside = super::ResultWriter::fragment(self.world.limits);
         let writer = std::mem::replace(&mut self.writer, aside);
@@ -133,9 +133,10 @@ impl<'t> Machine<'t> {
         }
         (self.rule, self.running) = (rule, running);
         match flow {
-            Flow::Result(value) => Ok(value),
+            Flow::Result(value) => Ok(*value),
             Flow::Next => Ok(Object::Text(Text::Borrowed(""))),
-            Flow::TailCall { template, passed } => {
+            Flow::TailCall(call) => {
+                let TailCall { template, passed } = *call;
                 self.invoke(template, context, passed, None)?;
                 Ok(Object::Text(Text::Borrowed("")))
             }
@@ -188,6 +189,10 @@ impl Scope for RuntimeScope<'_, '_> {
 
     fn name(&mut self, namespace: &str, local: &str) -> NameId {
         self.machine.world.program.names.find(namespace, local).unwrap_or(NONE)
+    }
+
+    fn atom(&mut self, text: &str) -> Atom {
+        self.machine.world.program.names.find_atom(text).unwrap_or(NONE)
     }
 
     fn function(&self, namespace: &str, local: &str) -> Option<u32> {

@@ -1,18 +1,18 @@
 //! `key()`: an index per key and document, built when first asked for.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::Machine;
 use crate::error::{Res, run_error};
+use crate::hash::Table;
 use crate::tree::{NodeId, NodeKind};
 use crate::xpath::ast::{Expr, NodeTest, StaticScope};
 use crate::xpath::eval::Context;
 use crate::xpath::value::{NodeSet, Object, Text};
 
 /// The nodes of one document by the values of one key.
-pub(crate) type KeyIndex<'t> = HashMap<Cow<'t, str>, Members>;
+pub(crate) type KeyIndex<'t> = Table<Cow<'t, str>, Members>;
 
 /// The nodes that have a value: gathered in a list, then made a set.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ impl<'t> Machine<'t> {
         scope: &StaticScope,
         context: &Context,
     ) -> Res<NodeSet> {
-        let name = self.string(name, context)?;
+        let name = self.string_near(name, context)?;
         let keys = &self.world.program.keys;
         let number = if name.contains(':') {
             scope.expand(&name, "").and_then(|(namespace, local)| {
@@ -80,15 +80,16 @@ impl<'t> Machine<'t> {
         }
         self.key_indexes.insert((key, document), None);
         let world = self.world;
-        let tree = &world.trees.get(document).tree;
+        let entry = world.trees.get(document);
+        let tree = &*entry.tree;
         let definition = &world.program.keys[key as usize];
-        let mut index: KeyIndex<'t> = HashMap::new();
+        let mut index: KeyIndex<'t> = Table::default();
         for definition in &definition.definitions {
             // Most keys ask for a name: only nodes of that name are looked at.
             let named: Option<Vec<u32>> = match definition.patterns.as_slice() {
                 [pattern] => match pattern.last() {
                     Some((crate::xpath::ast::Axis::Child, NodeTest::Name(name))) => {
-                        Some(tree.by_name(self.tree_name(name, document)).to_vec())
+                        Some(tree.by_name(name.in_tree(entry)).to_vec())
                     }
                     _ => None,
                 },
@@ -96,7 +97,9 @@ impl<'t> Machine<'t> {
             };
             // Nothing but the name is asked for.
             let matches_by_name = named.is_some()
-                && definition.patterns[0].only_parents().is_some_and(|parents| parents.is_empty());
+                && definition.patterns[0]
+                    .only_names()
+                    .is_some_and(|names| names.parents.is_empty() && !names.conditions);
             let count = tree.nodes.len() as u32;
             let mut visit = |machine: &mut Self, at: u32| -> Res<()> {
                 let node = NodeId::new(document, at);

@@ -4,11 +4,11 @@ use std::ops::{ControlFlow, Range};
 
 use super::Machine;
 use crate::error::Res;
-use crate::tree::{Entry, NameId, NodeId, NodeKind};
+use crate::tree::{Atom, Entry, NONE, NameId, NodeId, NodeKind};
 use crate::xpath::ast::{Axis, Predicate};
 use crate::xpath::axes::{TreeTest, walk};
 use crate::xpath::eval::Context;
-use crate::xpath::pattern::{Head, Pattern, PatternStep};
+use crate::xpath::pattern::{Head, OnlyNames, Pattern, PatternStep};
 
 /// Whether the parent of a node, its parent and so on have these names.
 fn has_parents(entry: &Entry, index: u32, parents: &[NameId]) -> bool {
@@ -19,13 +19,61 @@ fn has_parents(entry: &Entry, index: u32, parents: &[NameId]) -> bool {
     })
 }
 
+/// Whether a node has the namespace that the stylesheet has under this number.
+fn has_namespace(entry: &Entry, index: u32, namespace: Atom) -> bool {
+    entry.tree.names.parts(entry.tree.node(index).name).0 == entry.tree_atom(namespace)
+}
+
+/// How many of the templates found last are remembered.
+pub(super) const FOUND_RULES: usize = 64;
+
+/// The template that was found for an element where nothing but its name and that of its parent was asked.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct FoundRule {
+    document: u32,
+    mode: u32,
+    name: NameId,
+    parent: NameId,
+    template: Option<u32>,
+}
+
+impl Default for FoundRule {
+    fn default() -> Self {
+        Self { document: NONE, mode: NONE, name: NONE, parent: NONE, template: None }
+    }
+}
+
 impl<'t> Machine<'t> {
+    /// The template of the best rule for a node of a mode.
+    pub(super) fn rule_for(&mut self, node: NodeId, mode: u32) -> Res<Option<u32>> {
+        let tree = &*self.world.trees.get(node.document()).tree;
+        let data = tree.node(node.index());
+        if data.kind != NodeKind::Element || node.sub() != 0 {
+            return self.find_rule(node, mode, None, &mut false);
+        }
+        let (document, name, parent) = (node.document(), data.name, tree.node(data.parent).name);
+        let slot = (name ^ parent.wrapping_mul(7) ^ mode.wrapping_mul(31)) as usize % FOUND_RULES;
+        let found = self.found_rules[slot];
+        if found.name == name && found.parent == parent && found.mode == mode && found.document == document {
+            self.budget.spend(1)?;
+            return Ok(found.template);
+        }
+        let mut by_names = true;
+        let template = self.find_rule(node, mode, None, &mut by_names)?;
+        if by_names {
+            self.found_rules[slot] = FoundRule { document, mode, name, parent, template };
+        }
+        Ok(template)
+    }
+
     /// The template of the best rule for a node; with `precedences`, only of rules of these import precedences.
+    /// `by_names` becomes false when something else was asked than the names of the node and its parent.
     pub(super) fn find_rule(
         &mut self,
         node: NodeId,
         mode: u32,
         precedences: Option<Range<u32>>,
+        by_names: &mut bool,
     ) -> Res<Option<u32>> {
         let world = self.world;
         let rules = &world.program.modes[mode as usize];
@@ -51,18 +99,36 @@ impl<'t> Machine<'t> {
             if precedences.as_ref().is_some_and(|allowed| !allowed.contains(&rule.precedence)) {
                 continue;
             }
-            let matches = match &rule.only_parents {
-                Some(parents) => {
+            let matches = match &rule.only_names {
+                Some(OnlyNames { namespace, parents, conditions }) => {
                     self.budget.spend(1 + parents.len() as u64)?;
-                    has_parents(entry, node.index(), parents)
+                    *by_names &= parents.len() <= 1 && !conditions;
+                    namespace.is_none_or(|namespace| has_namespace(entry, node.index(), namespace))
+                        && has_parents(entry, node.index(), parents)
+                        && (!conditions || self.meets_conditions(rule.pattern.last_predicates(), node)?)
                 }
-                None => self.matches(&rule.pattern, node)?,
+                None => {
+                    *by_names = false;
+                    self.matches(&rule.pattern, node)?
+                }
             };
             if matches {
                 return Ok(Some(rule.template));
             }
         }
         Ok(None)
+    }
+
+    /// Whether all conditions hold for a node.
+    fn meets_conditions(&mut self, predicates: &[Predicate], node: NodeId) -> Res<bool> {
+        for predicate in predicates {
+            if let Predicate::Condition(expr) = predicate
+                && !self.boolean(expr, &Context::at(node))?
+            {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Whether a node matches one of several patterns.
@@ -170,7 +236,8 @@ impl<'t> Machine<'t> {
 
     fn matches_step(&mut self, step: &PatternStep, node: NodeId) -> Res<bool> {
         let document = node.document();
-        let tree = &self.world.trees.get(document).tree;
+        let entry = self.world.trees.get(document);
+        let tree = &*entry.tree;
         let kind = tree.node(node.index()).kind;
         let right_kind = match step.axis {
             Axis::Attribute => kind == NodeKind::Attribute,
@@ -179,21 +246,14 @@ impl<'t> Machine<'t> {
         if !right_kind {
             return Ok(false);
         }
-        let test = TreeTest::new(&step.test, step.axis, tree, |name| self.tree_name(name, document));
+        let test = TreeTest::new(&step.test, step.axis, entry);
         if !test.passes(tree, node.index()) {
             return Ok(false);
         }
         let Some((first, rest)) = step.predicates.split_first() else { return Ok(true) };
         // Conditions alone need no siblings.
         if step.predicates.iter().all(|predicate| matches!(predicate, Predicate::Condition(_))) {
-            for predicate in &step.predicates {
-                if let Predicate::Condition(expr) = predicate
-                    && !self.boolean(expr, &Context::at(node))?
-                {
-                    return Ok(false);
-                }
-            }
-            return Ok(true);
+            return self.meets_conditions(&step.predicates, node);
         }
         if rest.is_empty() && step.axis == Axis::Child {
             match first {

@@ -29,7 +29,9 @@ use crate::limits::{Budget, Limits};
 use crate::loader::Loader;
 use crate::output::{Method, Serializer};
 use crate::tree::{Document, NameId, Names, NodeId, TreeArena};
+use crate::xpath::ast::Variable;
 use crate::xpath::eval::Context;
+use crate::xpath::functions::Translation;
 use crate::xpath::value::{Fragment, NodeSet, Object, Text, Value};
 
 /// What a transformation gives.
@@ -88,8 +90,8 @@ pub(crate) struct CurrentRule {
     pub(crate) mode: u32,
 }
 
-/// Parameters on their way to a template.
-pub(crate) type Passed<'t> = Vec<(NameId, Object<'t>)>;
+/// Parameters on their way to a template, if there are any.
+pub(crate) type Passed<'t> = Option<Box<[(NameId, Object<'t>)]>>;
 
 /// A stylesheet while it runs.
 pub(crate) struct Machine<'t> {
@@ -115,17 +117,25 @@ pub(crate) struct Machine<'t> {
     /// The one that was asked last.
     last_key_index: Option<((u32, u32), Arc<keys::KeyIndex<'t>>)>,
     documents: HashMap<String, Option<u32>>,
-    fragments: HashMap<usize, (Arc<Fragment>, u32)>,
+    fragments: HashMap<usize, (Fragment, u32)>,
     messages: Vec<Message>,
     message_bytes: usize,
     active_sets: Vec<u32>,
+    /// Templates that were found for elements of a name, in a parent of a name.
+    found_rules: Vec<matching::FoundRule>,
+    /// A string that was used and is empty again.
+    scratch: String,
+    /// Tables of translate() by what is replaced with what.
+    pub(crate) translations: Vec<(Box<str>, Box<str>, Arc<Translation>)>,
+    /// Pictures of format-number() without a named format, as written and as they are.
+    pictures: Vec<(Box<str>, Arc<format_number::Pictures>)>,
     /// Lists that were used and are empty again.
     pub(crate) lists: Vec<Vec<NodeId>>,
     pub(crate) random: u64,
     pub(crate) regexes: HashMap<(String, bool), Arc<regex::Regex>>,
     numbered: HashMap<usize, number::Counter>,
     /// Names that instructions computed, as written and as they are: most are computed again and again.
-    computed: Vec<(&'t ComputedName, Box<str>, Name<'t>)>,
+    computed: Vec<Option<(&'t ComputedName, Box<str>, Name<'t>)>>,
 }
 
 /// Runs a stylesheet over a document.
@@ -136,20 +146,20 @@ pub(crate) fn transform(
     loader: &dyn Loader,
     limits: &Limits,
 ) -> Res<Output> {
-    let world = World { program, trees: TreeArena::new(), loader, limits };
     let tree = if program.space_rules.iter().any(|rule| rule.strip) {
         Arc::new(document.tree.stripped(|tree, element| program.strips(tree, element)))
     } else {
         Arc::clone(&document.tree)
     };
-    let number = world.trees.push(tree, &program.names)?;
-    // Results are mostly about as large as the text of the document.
-    let bytes_expected = document.tree.text.len() + 512;
+    let trees = TreeArena::new(tree, &program.names);
+    let world = World { program, trees, loader, limits };
+    // Results are mostly about as large as the document: its text, and a tag or two for each node.
+    let bytes_expected = document.tree.text.len() + document.tree.nodes.len() * 32 + 512;
     let mut machine = Machine::new(&world, parameters, bytes_expected);
-    machine.documents.insert(document.tree.uri.clone(), Some(number));
+    machine.documents.insert(document.tree.uri.clone(), Some(0));
     let run = |machine: &mut Machine<'_>| -> Res<()> {
-        let root = NodeId::new(number, 0);
-        machine.apply_to(root, 0, 1, 1, Vec::new())?;
+        let root = NodeId::new(0, 0);
+        machine.apply_to(root, 0, 1, 1, None)?;
         machine.writer.flush(&mut machine.names)
     };
     if let Err(mut error) = run(&mut machine) {
@@ -180,7 +190,7 @@ impl<'t> Machine<'t> {
             budget: Budget::new(world.limits),
             variables: Vec::new(),
             base: 0,
-            passed: Vec::new(),
+            passed: None,
             globals: vec![GlobalState::Unknown; world.program.globals.len()],
             parameters,
             writer: ResultWriter::new(Target::Serializer(Box::new(serializer))),
@@ -197,6 +207,10 @@ impl<'t> Machine<'t> {
             messages: Vec::new(),
             message_bytes: 0,
             active_sets: Vec::new(),
+            found_rules: vec![matching::FoundRule::default(); matching::FOUND_RULES],
+            scratch: String::new(),
+            translations: Vec::new(),
+            pictures: Vec::new(),
             lists: Vec::new(),
             random: 0x9e37_79b9_7f4a_7c15,
             regexes: HashMap::new(),
@@ -247,7 +261,7 @@ impl<'t> Machine<'t> {
         let (base, top) = (self.base, self.variables.len());
         self.base = top;
         if slots > 0 {
-            self.variables.resize(top + slots as usize, None);
+            self.variables.resize_with(top + slots as usize, || None);
         }
         let result = work(self);
         if self.variables.len() > top {
@@ -258,8 +272,10 @@ impl<'t> Machine<'t> {
     }
 
     fn drop_variables(&mut self, top: usize) {
-        for variable in self.variables.drain(top..).flatten() {
-            self.budget.release(variable.memory_bytes());
+        while self.variables.len() > top {
+            if let Some(Some(variable)) = self.variables.pop() {
+                self.budget.release(variable.memory_bytes());
+            }
         }
     }
 
@@ -267,6 +283,17 @@ impl<'t> Machine<'t> {
         match self.variables.get(self.base + slot as usize) {
             Some(Some(value)) => Ok(value.clone()),
             _ => Err(run_error("a variable is used before it has a value")),
+        }
+    }
+
+    /// The value of a variable that has one.
+    pub(crate) fn known_variable(&self, variable: Variable) -> Option<&Object<'t>> {
+        match variable {
+            Variable::Local(slot) => self.variables.get(self.base + slot as usize)?.as_ref(),
+            Variable::Global(number) => match &self.globals[number as usize] {
+                GlobalState::Known(value) => Some(value),
+                _ => None,
+            },
         }
     }
 
@@ -352,7 +379,11 @@ impl<'t> Machine<'t> {
     fn binding(&mut self, binding: &'t Binding, context: &Context) -> Res<Object<'t>> {
         match binding {
             Binding::Expr(expr) => self.eval(expr, context),
-            Binding::Body(body) => Ok(Object::Fragment(Arc::new(self.fragment(body, context)?))),
+            Binding::Body(body) => Ok(Object::Fragment(self.fragment(body, context)?)),
+            Binding::Text(body) => {
+                let text = self.text_of(body, context)?.into_string();
+                Ok(Object::Fragment(Fragment::Text(Arc::new(text))))
+            }
             Binding::Empty => Ok(Object::Text(Text::Borrowed(""))),
         }
     }
@@ -417,12 +448,12 @@ impl<'t> Machine<'t> {
     }
 
     /// The root of a fragment as a set of one node.
-    pub(crate) fn fragment_nodes(&mut self, fragment: &Arc<Fragment>) -> Res<NodeSet> {
-        let address = Arc::as_ptr(fragment) as usize;
+    pub(crate) fn fragment_nodes(&mut self, fragment: &Fragment) -> Res<NodeSet> {
+        let address = fragment.address();
         if let Some((_, number)) = self.fragments.get(&address) {
             return Ok(NodeSet::One(NodeId::new(*number, 0)));
         }
-        let tree = match &**fragment {
+        let tree = match fragment {
             Fragment::Tree(tree) => Arc::clone(tree),
             Fragment::Text(text) => {
                 let names = Arc::new(Names::above(Arc::clone(&self.world.program.names)));
@@ -434,7 +465,7 @@ impl<'t> Machine<'t> {
         self.budget.hold(tree.memory_bytes())?;
         let number = self.world.trees.push(tree, &self.world.program.names)?;
         // The fragment is kept, so that its address stays its own.
-        self.fragments.insert(address, (Arc::clone(fragment), number));
+        self.fragments.insert(address, (fragment.clone(), number));
         Ok(NodeSet::One(NodeId::new(number, 0)))
     }
 

@@ -7,7 +7,7 @@ use crate::compile::program::{LiteralElement, Name, OutName, Program};
 use crate::error::Res;
 use crate::limits::Limits;
 use crate::output::{OutAttribute, Serializer};
-use crate::tree::{NONE, Names, Tree, TreeBuilder, XML_NAMESPACE};
+use crate::tree::{NONE, NameId, Names, Tree, TreeBuilder, XML_NAMESPACE};
 use crate::xpath::value::{Fragment, Text};
 
 /// Who takes what is written.
@@ -31,6 +31,23 @@ pub(crate) struct ResultNames {
     settled: Vec<u32>,
     /// How many scopes there were.
     scopes: u32,
+    /// Names that were copied from trees, see [`ResultNames::copied`].
+    copied: Vec<Option<CopiedName>>,
+    keys: u64,
+}
+
+/// Names that were copied and are remembered.
+const COPIED_MAX: usize = 64;
+/// Numbers of trees that are not documents of the transformation start here.
+const FIRST_KEY: u64 = 1 << 32;
+
+/// A name that was copied from a tree.
+#[derive(Debug, Clone)]
+struct CopiedName {
+    key: u64,
+    name: NameId,
+    prefix: u16,
+    copied: Arc<OutName>,
 }
 
 impl ResultNames {
@@ -39,12 +56,48 @@ impl ResultNames {
             table: Arc::new(Names::above(Arc::clone(&program.names))),
             settled: vec![NONE; program.literals as usize],
             scopes: 0,
+            copied: Vec::new(),
+            keys: FIRST_KEY,
         }
     }
 
     /// For trees that no stylesheet has to do with.
     pub(crate) fn of_tree(tree: &Tree) -> Self {
-        Self { table: Arc::clone(&tree.names), settled: Vec::new(), scopes: 0 }
+        Self {
+            table: Arc::clone(&tree.names),
+            settled: Vec::new(),
+            scopes: 0,
+            copied: Vec::new(),
+            keys: FIRST_KEY,
+        }
+    }
+
+    /// A number for a tree that is not a document of the transformation.
+    pub(crate) fn new_key(&mut self) -> u64 {
+        self.keys += 1;
+        self.keys
+    }
+
+    /// The name of an element or attribute of a tree. `key` stands for the tree: the number of a document, or one of its
+    /// own.
+    pub(crate) fn copied(&mut self, key: u64, tree: &Tree, index: u32) -> Name<'static> {
+        let (name, prefix) = (tree.node(index).name, tree.node(index).prefix);
+        let slot = (name as usize + usize::from(prefix) * 7) % COPIED_MAX;
+        if let Some(Some(known)) = self.copied.get(slot)
+            && known.name == name
+            && known.prefix == prefix
+            && known.key == key
+        {
+            return Name::Made(Arc::clone(&known.copied));
+        }
+        if self.copied.is_empty() {
+            self.copied.resize(COPIED_MAX, None);
+        }
+        let [prefix_text, local, namespace] =
+            [tree.prefix(index), tree.local(index), tree.namespace(index)].map(Arc::clone);
+        let copied = Arc::new(OutName::new(prefix_text, local, namespace, NONE));
+        self.copied[slot] = Some(CopiedName { key, name, prefix, copied: Arc::clone(&copied) });
+        Name::Made(copied)
     }
 
     /// A scope that nobody else has.
@@ -124,8 +177,8 @@ impl<'t> ResultWriter<'t> {
     pub(crate) fn into_fragment(self) -> Fragment {
         match self.target {
             Target::Fragment { tree: Some(tree), .. } => Fragment::Tree(Arc::new(tree.into_tree())),
-            Target::Fragment { text, .. } | Target::Text(text) => Fragment::Text(Arc::from(text)),
-            Target::Serializer(_) => Fragment::Text(Arc::from("")),
+            Target::Fragment { text, .. } | Target::Text(text) => Fragment::Text(Arc::new(text)),
+            Target::Serializer(_) => Fragment::Text(Arc::default()),
         }
     }
 
@@ -150,6 +203,35 @@ impl<'t> ResultWriter<'t> {
         self.start(Pending { name: Name::Written(&element.name), literal: Some(element) }, names)
     }
 
+    /// Writes the start of an element whose attributes follow one by one and cannot change, where that is possible: not
+    /// before it is known that the element has nothing to declare.
+    pub(crate) fn start_at_once(
+        &mut self,
+        element: &'t LiteralElement,
+        names: &mut ResultNames,
+    ) -> Res<bool> {
+        if !matches!(&self.target, Target::Serializer(serializer) if serializer.is_plain()) {
+            return Ok(false);
+        }
+        if self.pending.is_some() {
+            self.flush(names)?;
+        }
+        let Target::Serializer(serializer) = &mut self.target else { return Ok(false) };
+        if names.settled.get(element.number as usize) != Some(&self.scope) || !serializer.is_inside() {
+            return Ok(false);
+        }
+        self.marks.push(Mark { namespaces: self.in_scope.len(), scope: self.scope });
+        serializer.start_plain(&element.name);
+        Ok(true)
+    }
+
+    /// Writes an attribute after [`start_at_once`](Self::start_at_once): what is known of it, and its value.
+    pub(crate) fn attribute_at_once(&mut self, written: &str, value: Option<&str>) {
+        if let Target::Serializer(serializer) = &mut self.target {
+            serializer.attribute_plain(written, value);
+        }
+    }
+
     fn start(&mut self, pending: Pending<'t>, names: &mut ResultNames) -> Res<()> {
         if self.is_text() {
             self.ignored += 1;
@@ -165,7 +247,8 @@ impl<'t> ResultWriter<'t> {
         let Some(pending) = &self.pending else { return };
         let has = |namespaces: &Namespaces| namespaces.iter().any(|(known, _)| known == prefix);
         let taken = has(&self.namespaces) || pending.literal.is_some_and(|literal| has(&literal.namespaces));
-        if &**prefix != "xml" && !taken {
+        // What is in force already need not be declared again.
+        if &**prefix != "xml" && !taken && !self.means(prefix, uri) {
             self.namespaces.push((Arc::clone(prefix), Arc::clone(uri)));
         }
     }
@@ -303,16 +386,24 @@ impl<'t> ResultWriter<'t> {
             .map_or(namespace.is_empty(), |(_, uri)| uri == namespace)
     }
 
-    /// Hands the element that was opened on, with the namespace declarations it needs.
+    /// Hands the element that was opened on, if there is one, with the namespace declarations it needs.
+    #[inline]
     pub(crate) fn flush(&mut self, names: &mut ResultNames) -> Res<()> {
-        let Some(pending) = self.pending.take() else { return Ok(()) };
+        match self.pending.take() {
+            Some(pending) => self.flush_element(pending, names),
+            None => Ok(()),
+        }
+    }
+
+    fn flush_element(&mut self, pending: Pending<'t>, names: &mut ResultNames) -> Res<()> {
         self.marks.push(Mark { namespaces: self.in_scope.len(), scope: self.scope });
         let mut attributes = std::mem::take(&mut self.attributes);
         // Most elements are written again and again with the same namespaces around them.
         let settled = self.namespaces.is_empty()
-            && pending
-                .literal
-                .is_some_and(|literal| names.settled.get(literal.number as usize) == Some(&self.scope))
+            && match pending.literal {
+                Some(literal) => names.settled.get(literal.number as usize) == Some(&self.scope),
+                None => self.keeps_element_prefix(&pending.name),
+            }
             && attributes.iter().all(|attribute| attribute.literal || self.keeps_prefix(&attribute.name));
         if settled {
             self.hand_on(pending.name, &[], &attributes, names)?;
@@ -327,6 +418,14 @@ impl<'t> ResultWriter<'t> {
         attributes.clear();
         self.attributes = attributes;
         Ok(())
+    }
+
+    /// Whether an element can have its prefix without a declaration.
+    fn keeps_element_prefix(&self, name: &OutName) -> bool {
+        if name.prefix.is_empty() {
+            return *name.namespace != *XML_NAMESPACE && self.means(&name.prefix, &name.namespace);
+        }
+        self.keeps_prefix(name)
     }
 
     /// Whether an attribute can have its prefix without a declaration.

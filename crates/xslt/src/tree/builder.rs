@@ -1,12 +1,12 @@
 //! Builds a tree by calls, in document order.
 
-use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 use super::{
     Atom, Declaration, Document, NAMESPACES_MAX, NONE, NameId, Names, NodeData, NodeKind, Tree, XML_NAMESPACE,
 };
 use crate::error::{Limit, Res, XsltError, limit_error, run_error};
+use crate::hash::Table;
 
 /// Fills a [`Document`] from a tree that somebody else parsed: elements, attributes and text in document order.
 ///
@@ -30,15 +30,15 @@ pub struct TreeBuilder {
     data: String,
     pub(crate) names: Arc<Names>,
     prefixes: Vec<Arc<str>>,
-    prefix_ids: HashMap<Arc<str>, u16>,
+    prefix_ids: Table<Arc<str>, u16>,
     declarations: Vec<Declaration>,
     open: Vec<u32>,
     uri: String,
     has_bases: bool,
     nodes_max: usize,
     line: u32,
-    pub(crate) ids: HashMap<String, u32>,
-    pub(crate) unparsed_entities: HashMap<String, String>,
+    pub(crate) ids: Table<String, u32>,
+    pub(crate) unparsed_entities: Table<String, String>,
 }
 
 impl TreeBuilder {
@@ -54,15 +54,15 @@ impl TreeBuilder {
             data: String::new(),
             names,
             prefixes: vec![Arc::from("")],
-            prefix_ids: HashMap::new(),
+            prefix_ids: Table::default(),
             declarations: Vec::new(),
             open: vec![0],
             uri: uri.to_owned(),
             has_bases: false,
             nodes_max: nodes_max.min(u32::MAX as usize - 1),
             line: 0,
-            ids: HashMap::new(),
-            unparsed_entities: HashMap::new(),
+            ids: Table::default(),
+            unparsed_entities: Table::default(),
         };
         builder.nodes.push(NodeData {
             kind: NodeKind::Root,
@@ -85,24 +85,42 @@ impl TreeBuilder {
 
     /// Makes room for a document of about this many bytes.
     pub(crate) fn reserve(&mut self, bytes: usize) {
-        self.nodes.reserve(bytes / 40);
-        self.text.reserve(bytes / 2);
+        self.nodes.reserve(bytes / 20);
+        self.text.reserve(bytes / 4 * 3);
+        self.data.reserve(bytes / 8);
     }
 
+    #[inline]
     fn parent(&self) -> u32 {
         self.open.last().copied().unwrap_or(0)
     }
 
+    #[cold]
+    fn too_many_nodes(&self) -> Box<XsltError> {
+        limit_error(Limit::Nodes, format!("a tree has more than {} nodes (limit nodes_max)", self.nodes_max))
+    }
+
+    #[cold]
+    fn too_much_text() -> Box<XsltError> {
+        limit_error(Limit::InputBytes, "a tree has more than 4 GB of text")
+    }
+
+    /// Adds what nodes other than text have for a value; gives its place.
+    #[inline]
+    fn add_data(&mut self, value: &str) -> Res<usize> {
+        let start = self.data.len();
+        if start + value.len() > u32::MAX as usize {
+            return Err(Self::too_much_text());
+        }
+        self.data.push_str(value);
+        Ok(start)
+    }
+
+    #[inline]
     fn push(&mut self, kind: NodeKind, prefix: u16, name: NameId, start: usize, length: usize) -> Res<u32> {
         let index = self.nodes.len();
         if index >= self.nodes_max {
-            return Err(limit_error(
-                Limit::Nodes,
-                format!("a tree has more than {} nodes (limit nodes_max)", self.nodes_max),
-            ));
-        }
-        if self.text.len().max(self.data.len()) >= u32::MAX as usize {
-            return Err(limit_error(Limit::InputBytes, "a tree has more than 4 GB of text"));
+            return Err(self.too_many_nodes());
         }
         let parent = self.parent();
         self.nodes.push(NodeData {
@@ -230,8 +248,7 @@ impl TreeBuilder {
         if !in_place {
             return Err(run_error("an attribute comes after the children of its element"));
         }
-        let start = self.data.len();
-        self.data.push_str(value);
+        let start = self.add_data(value)?;
         self.push(NodeKind::Attribute, prefix, name, start, value.len())
     }
 
@@ -256,7 +273,7 @@ impl TreeBuilder {
         let parent = self.parent();
         let start = self.text.len();
         if start + text.len() > u32::MAX as usize {
-            return Err(limit_error(Limit::InputBytes, "a tree has more than 4 GB of text"));
+            return Err(Self::too_much_text());
         }
         self.text.push_str(text);
         if let Some(last) = self.nodes.last_mut()
@@ -276,8 +293,7 @@ impl TreeBuilder {
     ///
     /// When the tree has as many nodes as the limits allow.
     pub fn comment(&mut self, text: &str) -> Result<(), XsltError> {
-        let start = self.data.len();
-        self.data.push_str(text);
+        let start = self.add_data(text)?;
         self.push(NodeKind::Comment, 0, NONE, start, text.len())?;
         Ok(())
     }
@@ -289,8 +305,7 @@ impl TreeBuilder {
     /// When the tree has as many nodes as the limits allow.
     pub fn processing_instruction(&mut self, target: &str, content: &str) -> Result<(), XsltError> {
         let name = self.name("", target);
-        let start = self.data.len();
-        self.data.push_str(content);
+        let start = self.add_data(content)?;
         self.push(NodeKind::Instruction, 0, name, start, content.len())?;
         Ok(())
     }

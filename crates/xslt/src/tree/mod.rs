@@ -11,7 +11,6 @@ mod arena;
 mod builder;
 mod names;
 
-use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 pub(crate) use arena::{Entry, TreeArena};
@@ -19,6 +18,7 @@ pub use builder::TreeBuilder;
 pub(crate) use names::{Atom, EMPTY, NONE, NameId, Names};
 
 use crate::error::XsltError;
+use crate::hash::Table;
 use crate::limits::Limits;
 
 /// The namespace of the prefix `xml`.
@@ -105,9 +105,9 @@ pub(crate) struct Tree {
     /// In the order of their elements.
     pub(crate) declarations: Vec<Declaration>,
     /// Elements by the value of their attributes of type ID.
-    pub(crate) ids: HashMap<String, u32>,
+    pub(crate) ids: Table<String, u32>,
     /// Names of unparsed entities and their addresses.
-    pub(crate) unparsed_entities: HashMap<String, String>,
+    pub(crate) unparsed_entities: Table<String, String>,
     pub(crate) uri: String,
     /// Whether any attribute is `xml:base`.
     pub(crate) has_bases: bool,
@@ -143,6 +143,13 @@ impl Tree {
             child += 1;
         }
         (child < node.end).then_some(child)
+    }
+
+    /// The children of a node.
+    #[inline]
+    pub(crate) fn children(&self, index: u32) -> Children<'_> {
+        let end = self.node(index).end;
+        Children { nodes: &self.nodes[..end as usize], at: index as usize + 1 }
     }
 
     #[inline]
@@ -422,6 +429,30 @@ impl Tree {
             uri: self.uri.clone(),
             has_bases: self.has_bases,
             by_name: OnceLock::new(),
+        }
+    }
+}
+
+/// The children of a node, one after the other.
+pub(crate) struct Children<'n> {
+    /// The nodes up to the end of the parent.
+    nodes: &'n [NodeData],
+    at: usize,
+}
+
+impl Iterator for Children<'_> {
+    type Item = u32;
+
+    #[inline]
+    fn next(&mut self) -> Option<u32> {
+        loop {
+            let at = self.at;
+            let node = self.nodes.get(at)?;
+            self.at = node.end as usize;
+            // Attributes come before the children.
+            if node.kind != NodeKind::Attribute {
+                return Some(at as u32);
+            }
         }
     }
 }

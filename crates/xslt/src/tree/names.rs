@@ -3,8 +3,9 @@
 //! A table may stand on another one that does not change any more: the names of result trees stand on those of the
 //! stylesheet, so that a literal result element is never looked up while the stylesheet runs.
 
-use std::collections::HashMap;
 use std::sync::Arc;
+
+use crate::hash::Table;
 
 /// A string of a [`Names`] table. The empty string is always [`EMPTY`].
 pub(crate) type Atom = u32;
@@ -23,9 +24,9 @@ pub(crate) struct Names {
     atoms_below: u32,
     names_below: u32,
     atoms: Vec<Arc<str>>,
-    atom_ids: HashMap<Arc<str>, Atom>,
+    atom_ids: Table<Arc<str>, Atom>,
     names: Vec<(Atom, Atom)>,
-    name_ids: HashMap<(Atom, Atom), NameId>,
+    name_ids: Table<(Atom, Atom), NameId>,
 }
 
 impl Names {
@@ -85,6 +86,11 @@ impl Names {
         self.atom_ids.get(text).copied()
     }
 
+    /// The strings of another table as atoms of this one, and [`NONE`] for those that are not known.
+    pub(crate) fn find_atoms_of(&self, other: &Names) -> Vec<Atom> {
+        (0..other.atom_count()).map(|atom| self.find_atom(other.text(atom)).unwrap_or(NONE)).collect()
+    }
+
     /// The expanded name, new or known.
     pub(crate) fn name(&mut self, namespace: &str, local: &str) -> NameId {
         let (namespace, local) = (self.atom(namespace), self.atom(local));
@@ -102,7 +108,7 @@ impl Names {
         name
     }
 
-    fn find_name_of_atoms(&self, namespace: Atom, local: Atom) -> Option<NameId> {
+    pub(crate) fn find_name_of_atoms(&self, namespace: Atom, local: Atom) -> Option<NameId> {
         if let Some(below) = &self.below
             && let Some(known) = below.find_name_of_atoms(namespace, local)
         {

@@ -1,12 +1,12 @@
 //! The internal subset of a document type declaration: entities, attribute types and defaults.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::characters::parse_character_reference;
 use super::{Cursor, ENTITY_DEPTH_MAX, RawAttribute, instruction, malformed};
 use crate::error::{Limit, Res, limit_error};
+use crate::hash::Table;
 use crate::limits::Limits;
 use crate::loader::resolve;
 
@@ -36,9 +36,9 @@ const DECLARATIONS_MAX: usize = 100_000;
 #[derive(Debug, Default)]
 pub(super) struct Dtd {
     pub(super) standalone: bool,
-    entities: HashMap<String, EntityValue>,
-    parameters: HashMap<String, EntityValue>,
-    attributes: HashMap<String, Vec<AttributeRule>>,
+    entities: Table<String, EntityValue>,
+    parameters: Table<String, EntityValue>,
+    attributes: Table<String, Vec<AttributeRule>>,
     declarations: usize,
     /// Something was not read that may declare entities.
     incomplete: bool,
@@ -52,7 +52,7 @@ impl Dtd {
         cursor: &mut Cursor<'_>,
         base: &str,
         limits: &Limits,
-        unparsed: &mut HashMap<String, String>,
+        unparsed: &mut Table<String, String>,
     ) -> Res<()> {
         cursor.require_space("after `<!DOCTYPE`")?;
         cursor.name("of the document type")?;
@@ -74,7 +74,7 @@ impl Dtd {
         cursor: &mut Cursor<'_>,
         base: &str,
         limits: &Limits,
-        unparsed: &mut HashMap<String, String>,
+        unparsed: &mut Table<String, String>,
         depth: u32,
     ) -> Res<()> {
         loop {
@@ -141,7 +141,7 @@ impl Dtd {
         &mut self,
         cursor: &mut Cursor<'_>,
         base: &str,
-        unparsed: &mut HashMap<String, String>,
+        unparsed: &mut Table<String, String>,
     ) -> Res<()> {
         cursor.require_space("after `<!ENTITY`")?;
         let parameter = cursor.eat("%");

@@ -135,7 +135,7 @@ impl<'i> Cursor<'i> {
         let rest = self.rest();
         let length = name_length(rest);
         if length == 0 {
-            return Err(malformed(format!("a name is missing {what}")));
+            return Err(no_name(what));
         }
         self.at += length;
         Ok(&rest[..length])
@@ -168,22 +168,64 @@ impl<'i> Cursor<'i> {
 }
 
 /// A name as written and what it was last resolved to; a name is seldom resolved twice in a row.
-#[derive(Clone)]
 struct RawName {
-    raw: String,
+    raw: Box<str>,
+    /// Its first bytes, and which of eight bytes are of the name.
+    head: u64,
+    mask: u64,
     prefix: u16,
+    /// The name that came after this one when it was last seen: documents repeat themselves.
+    next: KnownName,
     prefix_length: usize,
     local: Atom,
     namespace: Atom,
     name: NameId,
 }
 
+/// The number of a name in the cache.
+type KnownName = u16;
+/// A name that is not in the cache.
+const UNKNOWN: KnownName = KnownName::MAX;
+
+impl RawName {
+    /// Whether these bytes start with the name and with nothing that could make it longer.
+    #[inline]
+    fn is_next(&self, bytes: &[u8]) -> bool {
+        let length = self.raw.len();
+        bytes.first_chunk::<8>().is_some_and(|first| u64::from_le_bytes(*first) & self.mask == self.head)
+            && (length <= 8 || bytes[8..].starts_with(&self.raw.as_bytes()[8..]))
+            && bytes.get(length).is_some_and(|byte| matches!(byte, b'>' | b' ' | b'=' | b'/'))
+    }
+}
+
+/// The first bytes of a name as a number, by which most names can be told apart.
+#[inline]
+fn head(name: &str) -> u64 {
+    let bytes = name.as_bytes();
+    match bytes.first_chunk::<8>() {
+        Some(first) => u64::from_le_bytes(*first),
+        None => bytes.iter().rev().fold(0, |head, byte| (head << 8) | u64::from(*byte)),
+    }
+}
+
+/// An element that was opened, by its name.
+#[derive(Clone, Copy)]
+struct OpenTag<'i> {
+    name: &'i str,
+    /// How many namespaces were in scope before it.
+    mark: usize,
+}
+
 struct RawAttribute<'i> {
     raw: &'i str,
+    known: KnownName,
     value: Cow<'i, str>,
 }
 
-const CACHE: usize = 128;
+/// Places for names in the cache.
+const SLOTS: usize = 512;
+/// Places that are looked at for one name.
+const PROBES: usize = 4;
 
 struct Parser<'l> {
     builder: TreeBuilder,
@@ -191,7 +233,12 @@ struct Parser<'l> {
     dtd: Dtd,
     /// Namespaces in scope, the innermost last.
     scope: Vec<(u16, Atom)>,
-    cache: Vec<RawName>,
+    /// For each slot the number of a name in `known`, counted from one.
+    slots: [KnownName; SLOTS],
+    known: Vec<RawName>,
+    /// The name that was read last, and the one that is expected now.
+    last: KnownName,
+    expected: KnownName,
     entity_bytes: usize,
     base: String,
     /// Whether nodes are told their lines.
@@ -200,20 +247,15 @@ struct Parser<'l> {
 
 impl<'l> Parser<'l> {
     fn new(uri: &str, limits: &'l Limits) -> Self {
-        let unknown = RawName {
-            raw: String::new(),
-            prefix: 0,
-            prefix_length: 0,
-            local: EMPTY,
-            namespace: NONE,
-            name: NONE,
-        };
         Self {
             builder: TreeBuilder::new(uri, limits.nodes_max),
             limits,
             dtd: Dtd::default(),
             scope: Vec::new(),
-            cache: vec![unknown; CACHE],
+            slots: [0; SLOTS],
+            known: Vec::new(),
+            last: UNKNOWN,
+            expected: UNKNOWN,
             entity_bytes: 0,
             base: uri.to_owned(),
             lines: true,
@@ -327,62 +369,59 @@ impl<'l> Parser<'l> {
 
     /// Reads content: of one element if `single` (with its tags), else of an entity until its end.
     fn content(&mut self, cursor: &mut Cursor<'_>, single: bool, entity_depth: u32) -> Res<()> {
-        let mut open: Vec<&str> = Vec::new();
-        // How many namespaces were in scope before each open element.
-        let mut marks: Vec<usize> = Vec::new();
+        let mut open: Vec<OpenTag<'_>> = Vec::new();
         let mut attributes: Vec<RawAttribute<'_>> = Vec::new();
+        let bytes = cursor.text.as_bytes();
         loop {
-            let rest = cursor.rest();
-            let run = memchr::memchr2(b'<', b'&', rest.as_bytes()).unwrap_or(rest.len());
-            if run > 0 {
-                let text = &rest[..run];
-                if memchr::memchr(b']', text.as_bytes()).is_some() && text.contains("]]>") {
-                    return Err(malformed("`]]>` must not be in text"));
+            let first = match bytes.get(cursor.at) {
+                Some(first @ (b'<' | b'&')) => *first,
+                Some(_) => {
+                    let rest = cursor.rest();
+                    let text = &rest[..text_length(rest.as_bytes())?];
+                    self.set_line(cursor);
+                    cursor.at += text.len();
+                    self.builder.add_text(text)?;
+                    continue;
                 }
-                self.set_line(cursor);
-                cursor.at += run;
-                self.builder.add_text(text)?;
-            }
-            let Some(first) = cursor.peek() else {
-                return match open.last() {
-                    Some(name) => Err(malformed(format!("the element `{name}` is not closed"))),
-                    None if single => Err(malformed("the document element is missing")),
-                    None => Ok(()),
-                };
+                None => {
+                    return match open.last() {
+                        Some(OpenTag { name, .. }) => {
+                            Err(malformed(format!("the element `{name}` is not closed")))
+                        }
+                        None if single => Err(malformed("the document element is missing")),
+                        None => Ok(()),
+                    };
+                }
             };
             if first == b'&' {
                 self.reference(cursor, entity_depth)?;
                 continue;
             }
-            match cursor.text.as_bytes().get(cursor.at + 1) {
+            match bytes.get(cursor.at + 1) {
                 Some(b'/') => {
                     cursor.at += 2;
                     if let Some(expected) = open.last()
-                        && let Some(after) = cursor.rest().strip_prefix(expected)
-                        && after.starts_with('>')
+                        && let Some(after) = bytes[cursor.at..].strip_prefix(expected.name.as_bytes())
+                        && after.first() == Some(&b'>')
                     {
-                        cursor.at += expected.len() + 1;
-                        open.pop();
-                        self.builder.end_element();
-                        self.scope.truncate(marks.pop().unwrap_or(0));
-                        if single && open.is_empty() {
-                            return Ok(());
+                        cursor.at += expected.name.len() + 1;
+                    } else {
+                        let name = cursor.name("in an end tag")?;
+                        cursor.skip_space();
+                        cursor.expect(">", "in an end tag")?;
+                        match open.last() {
+                            Some(expected) if expected.name == name => {}
+                            Some(expected) => {
+                                return Err(malformed(format!(
+                                    "`</{name}>` closes the element `{}`",
+                                    expected.name
+                                )));
+                            }
+                            None => return Err(malformed(format!("`</{name}>` closes no element"))),
                         }
-                        continue;
                     }
-                    let name = cursor.name("in an end tag")?;
-                    cursor.skip_space();
-                    cursor.expect(">", "in an end tag")?;
-                    match open.pop() {
-                        Some(expected) if expected == name => {
-                            self.builder.end_element();
-                            self.scope.truncate(marks.pop().unwrap_or(0));
-                        }
-                        Some(expected) => {
-                            return Err(malformed(format!("`</{name}>` closes the element `{expected}`")));
-                        }
-                        None => return Err(malformed(format!("`</{name}>` closes no element"))),
-                    }
+                    self.builder.end_element();
+                    self.scope.truncate(open.pop().map_or(0, |open| open.mark));
                     if single && open.is_empty() {
                         return Ok(());
                     }
@@ -406,8 +445,15 @@ impl<'l> Parser<'l> {
                     let mark = self.scope.len();
                     self.set_line(cursor);
                     cursor.at += 1;
-                    let name = cursor.name("after `<`")?;
-                    let empty = self.start_tag(cursor, name, &mut attributes)?;
+                    let (name, known) = self.name(cursor, "after `<`")?;
+                    let empty = if cursor.peek() == Some(b'>') && !self.dtd.has_attributes() {
+                        cursor.at += 1;
+                        let (prefix, name) = self.resolve(name, known, true)?;
+                        self.builder.start(prefix, name)?;
+                        false
+                    } else {
+                        self.start_tag(cursor, name, known, &mut attributes)?
+                    };
                     if empty {
                         self.builder.end_element();
                         self.scope.truncate(mark);
@@ -415,8 +461,7 @@ impl<'l> Parser<'l> {
                             return Ok(());
                         }
                     } else {
-                        open.push(name);
-                        marks.push(mark);
+                        open.push(OpenTag { name, mark });
                     }
                 }
             }
@@ -428,6 +473,7 @@ impl<'l> Parser<'l> {
         &mut self,
         cursor: &mut Cursor<'i>,
         element: &'i str,
+        known: KnownName,
         attributes: &mut Vec<RawAttribute<'i>>,
     ) -> Res<bool> {
         attributes.clear();
@@ -449,47 +495,66 @@ impl<'l> Parser<'l> {
                 }
                 Some(_) => {}
             }
-            let raw = cursor.name("in a tag")?;
-            cursor.skip_space();
-            if !cursor.eat("=") {
-                return Err(malformed(format!("`=` is missing after the attribute `{raw}`")));
-            }
-            cursor.skip_space();
-            let Some(quote @ (b'"' | b'\'')) = cursor.peek() else {
-                return Err(malformed(format!("the value of the attribute `{raw}` is not quoted")));
+            let (raw, number) = self.name(cursor, "in a tag")?;
+            let quote = match cursor.text.as_bytes()[cursor.at..] {
+                [b'=', quote @ (b'"' | b'\''), ..] => {
+                    cursor.at += 2;
+                    quote
+                }
+                _ => {
+                    cursor.skip_space();
+                    if !cursor.eat("=") {
+                        return Err(malformed(format!("`=` is missing after the attribute `{raw}`")));
+                    }
+                    cursor.skip_space();
+                    let Some(quote @ (b'"' | b'\'')) = cursor.peek() else {
+                        return Err(malformed(format!("the value of the attribute `{raw}` is not quoted")));
+                    };
+                    cursor.at += 1;
+                    quote
+                }
             };
-            cursor.at += 1;
             let rest = cursor.rest();
-            let Some(length) = memchr::memchr(quote, rest.as_bytes()) else {
-                return Err(malformed(format!("the value of the attribute `{raw}` is not closed")));
+            // Most values end before anything else has to be done about them.
+            let marks = if quote == b'"' { &VALUE_MARKS[0] } else { &VALUE_MARKS[1] };
+            let plain = rest.bytes().position(|byte| marks[usize::from(byte)]);
+            let (length, value) = match plain {
+                Some(length) if rest.as_bytes()[length] == quote => (length, Cow::Borrowed(&rest[..length])),
+                _ => {
+                    let Some(length) = memchr::memchr(quote, rest.as_bytes()) else {
+                        return Err(malformed(format!("the value of the attribute `{raw}` is not closed")));
+                    };
+                    (length, self.attribute_value(&rest[..length], 0)?)
+                }
             };
-            let literal = &rest[..length];
-            let value = self.attribute_value(literal, 0)?;
             cursor.at += length + 1;
-            attributes.push(RawAttribute { raw, value });
+            attributes.push(RawAttribute { raw, known: number, value });
         };
         if self.dtd.has_attributes() {
             self.dtd.normalise(element, attributes);
             let defaults = self.dtd.defaults(element, attributes);
             if !defaults.is_empty() {
-                let specified = attributes
-                    .drain(..)
-                    .map(|attribute| RawAttribute { raw: attribute.raw, value: attribute.value });
+                let specified = attributes.drain(..).map(|RawAttribute { raw, known, value }| RawAttribute {
+                    raw,
+                    known,
+                    value,
+                });
                 let defaulted = defaults.iter().map(|(name, value)| RawAttribute {
                     raw: name.as_str(),
+                    known: UNKNOWN,
                     value: Cow::Borrowed(value.as_str()),
                 });
                 let all: Vec<RawAttribute<'_>> = specified.chain(defaulted).collect();
-                self.open(element, &all)?;
+                self.open(element, known, &all)?;
                 return Ok(empty);
             }
         }
-        self.open(element, attributes)?;
+        self.open(element, known, attributes)?;
         Ok(empty)
     }
 
     /// Declares namespaces, resolves names and adds the element and its attributes to the tree.
-    fn open(&mut self, element: &str, attributes: &[RawAttribute<'_>]) -> Res<()> {
+    fn open(&mut self, element: &str, known: KnownName, attributes: &[RawAttribute<'_>]) -> Res<()> {
         let mark = self.scope.len();
         // Most attributes are told from a declaration by their first letter.
         for attribute in attributes.iter().filter(|attribute| attribute.raw.starts_with('x')) {
@@ -523,7 +588,7 @@ impl<'l> Parser<'l> {
             }
             self.scope.push((prefix, uri));
         }
-        let (prefix, name) = self.resolve(element, true)?;
+        let (prefix, name) = self.resolve(element, known, true)?;
         self.builder.start(prefix, name)?;
         for at in mark..self.scope.len() {
             let (prefix, uri) = self.scope[at];
@@ -540,7 +605,7 @@ impl<'l> Parser<'l> {
             if special && (attribute.raw == "xmlns" || attribute.raw.starts_with("xmlns:")) {
                 continue;
             }
-            let (prefix, name) = self.resolve(attribute.raw, false)?;
+            let (prefix, name) = self.resolve(attribute.raw, attribute.known, false)?;
             let number = self.builder.len() - first;
             let twice = if number < few.len() {
                 let twice = few[..number].contains(&name);
@@ -563,58 +628,121 @@ impl<'l> Parser<'l> {
         Ok(())
     }
 
-    /// Prefix and expanded name of a name as written.
-    fn resolve(&mut self, raw: &str, element: bool) -> Res<(u16, NameId)> {
-        let bytes = raw.as_bytes();
-        let byte = |at: usize| bytes.get(at).map_or(0, |byte| usize::from(*byte));
-        let (first, middle, last) = (byte(0), byte(bytes.len() / 2), byte(bytes.len().wrapping_sub(1)));
-        let slot = bytes.len() * 31 + first * 7 + middle * 13 + last * 5;
-        // A name is at its slot or at one of the next.
-        let mut slots = (0..4).map(|next| (slot + next) % CACHE);
-        let known = slots.clone().find(|slot| self.cache[*slot].raw == raw);
-        let slot = match known {
-            Some(slot) => slot,
-            None => slots.find(|slot| self.cache[*slot].raw.is_empty()).unwrap_or(slot % CACHE),
-        };
-        if known.is_none() {
-            let (prefix, local) = match raw.split_once(':') {
-                Some((prefix, local)) => (prefix, local),
-                None => ("", raw),
-            };
-            if raw.contains(':') && !(is_ncname(prefix) && is_ncname(local)) {
-                return Err(malformed(format!("`{raw}` is not a name with a prefix")));
-            }
-            self.cache[slot] = RawName {
-                raw: raw.to_owned(),
-                prefix: self.builder.prefix(prefix)?,
-                prefix_length: prefix.len(),
-                local: self.builder.atom(local),
-                namespace: NONE,
-                name: NONE,
-            };
+    /// Reads a name; colons belong to it. Gives its number too.
+    #[inline]
+    fn name<'i>(&mut self, cursor: &mut Cursor<'i>, what: &str) -> Res<(&'i str, KnownName)> {
+        if let Some(expected) = self.known.get(usize::from(self.expected))
+            && expected.is_next(&cursor.text.as_bytes()[cursor.at..])
+        {
+            let start = cursor.at;
+            cursor.at += expected.raw.len();
+            self.last = std::mem::replace(&mut self.expected, expected.next);
+            return Ok((&cursor.text[start..cursor.at], self.last));
         }
-        let prefix = self.cache[slot].prefix;
+        self.other_name(cursor, what)
+    }
+
+    /// Reads a name that was not expected.
+    #[inline(never)]
+    fn other_name<'i>(&mut self, cursor: &mut Cursor<'i>, what: &str) -> Res<(&'i str, KnownName)> {
+        let raw = cursor.name(what)?;
+        let number = match self.known_name(raw) {
+            Some(number) => number,
+            None => self.learn_name(raw)?,
+        };
+        if let Some(last) = self.known.get_mut(usize::from(self.last)) {
+            last.next = number;
+        }
+        self.last = number;
+        self.expected = self.known.get(usize::from(number)).map_or(UNKNOWN, |known| known.next);
+        Ok((raw, number))
+    }
+
+    /// Prefix and expanded name of a name as written.
+    fn resolve(&mut self, raw: &str, known: KnownName, element: bool) -> Res<(u16, NameId)> {
+        let Some(known) = self.known.get_mut(usize::from(known)) else {
+            return self.resolve_unknown(raw, element);
+        };
+        let prefix = known.prefix;
         let namespace = if prefix == 0 && !element {
             EMPTY
         } else {
             match self.scope.iter().rev().find(|(known, _)| *known == prefix) {
                 Some((_, uri)) => *uri,
                 None if prefix == 0 => EMPTY,
-                None if &raw[..self.cache[slot].prefix_length] == "xml" => self.builder.atom(XML_NAMESPACE),
-                None => {
-                    return Err(malformed(format!(
-                        "the prefix `{}` is not declared",
-                        &raw[..self.cache[slot].prefix_length]
-                    )));
-                }
+                None => undeclared(&mut self.builder, &raw[..known.prefix_length])?,
             }
         };
-        let cached = &mut self.cache[slot];
-        if cached.namespace != namespace {
-            cached.namespace = namespace;
-            cached.name = self.builder.name_of_atoms(namespace, cached.local);
+        if known.namespace != namespace {
+            known.namespace = namespace;
+            known.name = self.builder.name_of_atoms(namespace, known.local);
         }
-        Ok((prefix, cached.name))
+        Ok((prefix, known.name))
+    }
+
+    /// The same for a name that is not in the cache.
+    #[cold]
+    fn resolve_unknown(&mut self, raw: &str, element: bool) -> Res<(u16, NameId)> {
+        let (prefix, local) = raw.split_once(':').unwrap_or(("", raw));
+        if raw.contains(':') && !(is_ncname(prefix) && is_ncname(local)) {
+            return Err(malformed(format!("`{raw}` is not a name with a prefix")));
+        }
+        let number = self.builder.prefix(prefix)?;
+        let namespace = match self.scope.iter().rev().find(|(known, _)| *known == number) {
+            _ if prefix.is_empty() && !element => EMPTY,
+            Some((_, uri)) => *uri,
+            None if prefix.is_empty() => EMPTY,
+            None => undeclared(&mut self.builder, prefix)?,
+        };
+        let local = self.builder.atom(local);
+        Ok((number, self.builder.name_of_atoms(namespace, local)))
+    }
+
+    /// The slots where a name may be.
+    #[inline]
+    fn slots(raw: &str, head: u64) -> impl Iterator<Item = usize> + use<> {
+        let last = raw.as_bytes().last().map_or(0, |byte| u64::from(*byte));
+        let mixed = (head ^ (last << 56) ^ raw.len() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let first = (mixed >> 55) as usize;
+        (0..PROBES).map(move |next| (first + next) % SLOTS)
+    }
+
+    /// The number of a name that was seen before.
+    #[inline]
+    fn known_name(&self, raw: &str) -> Option<KnownName> {
+        let head = head(raw);
+        for slot in Self::slots(raw, head) {
+            let number = self.slots[slot].checked_sub(1)?;
+            let known = &self.known[usize::from(number)];
+            if known.head == head && *known.raw == *raw {
+                return Some(number);
+            }
+        }
+        None
+    }
+
+    /// Takes a name into the cache if there is a slot for it. What is no name of an element or attribute stays out.
+    #[cold]
+    fn learn_name(&mut self, raw: &str) -> Res<KnownName> {
+        let (prefix, local) = raw.split_once(':').unwrap_or(("", raw));
+        let wrong = raw.contains(':') && !(is_ncname(prefix) && is_ncname(local));
+        let head = head(raw);
+        let free = Self::slots(raw, head).find(|slot| self.slots[*slot] == 0);
+        let Some(slot) = free.filter(|_| !wrong && prefix != "xmlns") else { return Ok(UNKNOWN) };
+        self.known.push(RawName {
+            raw: Box::from(raw),
+            head,
+            mask: if raw.len() < 8 { (1 << (8 * raw.len())) - 1 } else { u64::MAX },
+            prefix: self.builder.prefix(prefix)?,
+            next: UNKNOWN,
+            prefix_length: prefix.len(),
+            local: self.builder.atom(local),
+            namespace: NONE,
+            name: NONE,
+        });
+        // There are at most as many names as slots.
+        self.slots[slot] = self.known.len() as KnownName;
+        Ok(self.slots[slot] - 1)
     }
 
     /// `&…;` in content.
@@ -726,6 +854,55 @@ impl<'l> Parser<'l> {
     }
 }
 
+/// What cannot stay as it is in the value of an attribute, and what ends it: in double quotes and in single ones.
+const VALUE_MARKS: [[bool; 256]; 2] = [value_marks(b'"'), value_marks(b'\'')];
+
+const fn value_marks(quote: u8) -> [bool; 256] {
+    let mut table = [false; 256];
+    let marks = [quote, b'<', b'&', b'\t', b'\n', b'\r'];
+    let mut number = 0;
+    while number < marks.len() {
+        table[marks[number] as usize] = true;
+        number += 1;
+    }
+    table
+}
+
+#[cold]
+fn no_name(what: &str) -> Box<XsltError> {
+    malformed(format!("a name is missing {what}"))
+}
+
+/// The namespace of a prefix that no element declares: only `xml` has one.
+#[cold]
+fn undeclared(builder: &mut TreeBuilder, prefix: &str) -> Res<Atom> {
+    match prefix {
+        "xml" => Ok(builder.atom(XML_NAMESPACE)),
+        _ => Err(malformed(format!("the prefix `{prefix}` is not declared"))),
+    }
+}
+
+/// How many bytes of text there are before the next tag or reference.
+#[inline]
+fn text_length(bytes: &[u8]) -> Res<usize> {
+    // White space between tags is over sooner than a search could begin.
+    if let [b'\n', b'<', ..] = bytes {
+        return Ok(1);
+    }
+    let mut from = 0;
+    loop {
+        let Some(found) = memchr::memchr3(b'<', b'&', b']', &bytes[from..]) else { return Ok(bytes.len()) };
+        let at = from + found;
+        if bytes[at] != b']' {
+            return Ok(at);
+        }
+        if bytes[at..].starts_with(b"]]>") {
+            return Err(malformed("`]]>` must not be in text"));
+        }
+        from = at + 1;
+    }
+}
+
 /// Reads a processing instruction, after `<?`.
 fn instruction<'i>(cursor: &mut Cursor<'i>) -> Res<(&'i str, &'i str)> {
     let target = cursor.name("after `<?`")?;
@@ -755,5 +932,37 @@ fn reference_name<'i>(cursor: &mut Cursor<'i>) -> Res<&'i str> {
             Ok(&rest[..end])
         }
         _ => Err(malformed("`&` starts no reference; write `&amp;`")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The names of all nodes of a document that have one, as written.
+    fn names(document: &str) -> Vec<String> {
+        let tree =
+            parse(document.as_bytes(), "urn:test", &Limits::default()).expect("the document is well-formed");
+        let all = 0..tree.nodes.len() as u32;
+        all.filter(|at| tree.node(*at).name != NONE).map(|at| tree.qualified_name(at)).collect()
+    }
+
+    #[test]
+    fn names_that_start_with_an_expected_one_are_their_own() {
+        let document = "<a><title/><link x='1'/><titles/><lin x-y='1'/><title/><link\nx='1'/><categories/><category/>\
+                        <categories/><category2/></a>";
+        let expected = "a title link x titles lin x-y title link x categories category categories category2";
+        assert_eq!(names(document), expected.split(' ').collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn more_names_than_are_remembered() {
+        let written: Vec<String> = (0..2000).map(|number| format!("name-{number}")).collect();
+        let elements: String = written.iter().map(|name| format!("<{name} p:{name}=''/>")).collect();
+        let document = format!("<r xmlns:p='urn:p'>{elements}{elements}</r>");
+        let pairs = written.iter().flat_map(|name| [name.clone(), format!("p:{name}")]);
+        let expected: Vec<String> =
+            std::iter::once("r".to_owned()).chain(pairs.clone()).chain(pairs).collect();
+        assert_eq!(names(&document), expected);
     }
 }

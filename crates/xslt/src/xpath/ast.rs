@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::tree::NameId;
+use crate::tree::{Atom, NameId};
 
 /// An expression.
 #[derive(Debug, Clone)]
@@ -102,6 +102,20 @@ pub(crate) struct Path {
     pub(crate) steps: Vec<Step>,
 }
 
+impl Path {
+    /// The name, if this is `@name`.
+    pub(crate) fn only_attribute(&self) -> Option<&NameTest> {
+        match (&self.start, self.steps.as_slice()) {
+            (Start::Context, [Step { axis: Axis::Attribute, test: NodeTest::Name(name), predicates }])
+                if predicates.is_empty() =>
+            {
+                Some(name)
+            }
+            _ => None,
+        }
+    }
+}
+
 /// Where a path starts.
 #[derive(Debug, Clone)]
 pub(crate) enum Start {
@@ -178,7 +192,7 @@ pub(crate) enum NodeTest {
     /// A name.
     Name(NameTest),
     /// `prefix:*`
-    Namespace(Arc<str>),
+    Namespace(NamespaceTest),
     Text,
     Comment,
     /// `processing-instruction()`, with a target or without.
@@ -191,6 +205,13 @@ pub(crate) struct NameTest {
     pub(crate) name: NameId,
     pub(crate) namespace: Arc<str>,
     pub(crate) local: Arc<str>,
+}
+
+/// A namespace that is looked for: its number among the stylesheet's strings, and itself for trees that do not know it.
+#[derive(Debug, Clone)]
+pub(crate) struct NamespaceTest {
+    pub(crate) atom: Atom,
+    pub(crate) namespace: Arc<str>,
 }
 
 /// A predicate, sorted by what it needs to know.

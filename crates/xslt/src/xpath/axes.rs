@@ -2,8 +2,8 @@
 
 use std::ops::ControlFlow;
 
-use super::ast::{Axis, NodeTest};
-use crate::tree::{Atom, NONE, NameId, NodeKind, Tree};
+use super::ast::{Axis, NameTest, NamespaceTest, NodeTest};
+use crate::tree::{Atom, Entry, NONE, NameId, NodeKind, Tree};
 
 /// A node test in terms of one tree.
 #[derive(Debug, Clone, Copy)]
@@ -17,13 +17,9 @@ pub(crate) enum TreeTest {
 }
 
 impl TreeTest {
-    /// Puts a node test into terms of a tree; `tree_name` finds the tree's own number of a name.
-    pub(crate) fn new(
-        test: &NodeTest,
-        axis: Axis,
-        tree: &Tree,
-        tree_name: impl Fn(&super::ast::NameTest) -> NameId,
-    ) -> Self {
+    /// Puts a node test into terms of a tree.
+    #[inline]
+    pub(crate) fn new(test: &NodeTest, axis: Axis, entry: &Entry) -> Self {
         let principal = match axis {
             Axis::Attribute => NodeKind::Attribute,
             Axis::Namespace => NodeKind::Namespace,
@@ -36,11 +32,11 @@ impl TreeTest {
             NodeTest::Text => Self::Kind(NodeKind::Text),
             NodeTest::Comment => Self::Kind(NodeKind::Comment),
             NodeTest::Instruction(None) => Self::Kind(NodeKind::Instruction),
-            NodeTest::Instruction(Some(target)) => named(NodeKind::Instruction, tree_name(target)),
-            NodeTest::Name(name) => named(principal, tree_name(name)),
-            NodeTest::Namespace(namespace) => match tree.names.find_atom(namespace) {
-                Some(atom) => Self::Namespace(principal, atom),
-                None => Self::Nothing,
+            NodeTest::Instruction(Some(target)) => named(NodeKind::Instruction, target.in_tree(entry)),
+            NodeTest::Name(name) => named(principal, name.in_tree(entry)),
+            NodeTest::Namespace(namespace) => match namespace.in_tree(entry) {
+                NONE => Self::Nothing,
+                atom => Self::Namespace(principal, atom),
             },
         }
     }
@@ -56,6 +52,27 @@ impl TreeTest {
             Self::Name(kind, name) => node.name == name && node.kind == kind,
             Self::Namespace(kind, atom) => node.kind == kind && tree.names.parts(node.name).0 == atom,
         }
+    }
+}
+
+impl NameTest {
+    /// The number that the name has in a tree, or [`NONE`].
+    #[inline]
+    pub(crate) fn in_tree(&self, entry: &Entry) -> NameId {
+        if self.name == NONE {
+            return entry.tree.names.find(&self.namespace, &self.local).unwrap_or(NONE);
+        }
+        entry.tree_name(self.name)
+    }
+}
+
+impl NamespaceTest {
+    /// The number that the namespace has in a tree, or [`NONE`].
+    fn in_tree(&self, entry: &Entry) -> Atom {
+        if self.atom == NONE {
+            return entry.tree.names.find_atom(&self.namespace).unwrap_or(NONE);
+        }
+        entry.tree_atom(self.atom)
     }
 }
 
@@ -85,10 +102,8 @@ pub(crate) fn walk(
             }
             Axis::Child => {
                 if !from_namespace {
-                    let mut child = tree.first_child(index);
-                    while let Some(at) = child {
+                    for at in tree.children(index) {
                         look(at)?;
-                        child = tree.next_sibling(at);
                     }
                 }
             }

@@ -5,14 +5,18 @@
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
-use super::ast::{Axis, Comparison, Expr, NameTest, Operator, Path, Predicate, Start, Step, Variable};
+use super::ast::{
+    Axis, Comparison, Expr, Function, NameTest, NodeTest, Operator, Path, Predicate, Start, Step, Type,
+    Variable,
+};
 use super::axes::{TreeTest, walk};
 use super::numbers;
-use super::value::{NodeSet, Object, Text, number_text, sort};
+use super::value::{Fragment, NodeSet, Object, Text, number_text, sort};
 use crate::error::{Res, run_error};
 use crate::run::Machine;
-use crate::tree::{NONE, NameId, NodeId, NodeKind};
+use crate::tree::{NONE, NodeId, NodeKind};
 
 /// Where an expression is evaluated.
 #[derive(Debug, Clone, Copy)]
@@ -86,10 +90,47 @@ impl<'t> Machine<'t> {
                 let first = self.first_of_path(path, context)?;
                 Ok(first.map_or(Text::Borrowed(""), |node| self.string_of(node)))
             }
+            Expr::Variable(variable) => {
+                // Mostly a text or a node; neither needs a copy of its value.
+                match self.known_variable(*variable) {
+                    Some(Object::Text(text)) => Ok(text.clone()),
+                    Some(Object::Fragment(Fragment::Text(text))) => Ok(Text::Kept(Arc::clone(text))),
+                    Some(Object::Nodes(NodeSet::One(node))) => Ok(self.string_of(*node)),
+                    _ => {
+                        let object = self.variable(*variable)?;
+                        Ok(self.to_text(object))
+                    }
+                }
+            }
+            Expr::Call(function, arguments) => {
+                let object = self.call(*function, arguments, context)?;
+                Ok(self.to_text(object))
+            }
             _ => {
                 let object = self.eval(expr, context)?;
                 Ok(self.to_text(object))
             }
+        }
+    }
+
+    /// Evaluates to a string and adds it to another.
+    pub(crate) fn append(&mut self, expr: &Expr, context: &Context, joined: &mut String) -> Res<()> {
+        match self.ready_text(expr) {
+            Some(text) => joined.push_str(text),
+            None => joined.push_str(&self.string(expr, context)?),
+        }
+        Ok(())
+    }
+
+    /// Evaluates to a string that is only looked at while the expression is there.
+    #[inline]
+    pub(crate) fn string_near<'e>(&mut self, expr: &'e Expr, context: &Context) -> Res<Text<'e>>
+    where
+        't: 'e,
+    {
+        match expr {
+            Expr::Literal(text) => Ok(Text::Borrowed(text)),
+            _ => self.string(expr, context),
         }
     }
 
@@ -140,6 +181,10 @@ impl<'t> Machine<'t> {
                 Ok(true)
             }
             Expr::Compare(comparison, left, right) => self.compare(*comparison, left, right, context),
+            Expr::Call(Function::Not, arguments) => {
+                self.budget.spend(1)?;
+                Ok(!self.boolean(&arguments[0], context)?)
+            }
             Expr::Path(path) => Ok(self.first_of_path(path, context)?.is_some()),
             Expr::Union(parts) => {
                 for part in parts {
@@ -166,14 +211,11 @@ impl<'t> Machine<'t> {
     // ---- paths
 
     fn path(&mut self, path: &Path, context: &Context) -> Res<NodeSet> {
-        let mut nodes = self.path_start(path, context)?;
-        for step in &path.steps {
-            if nodes.is_empty() {
-                break;
-            }
-            nodes = self.step(step, nodes, context)?;
+        if path.steps.is_empty() {
+            return self.path_start(path, context);
         }
-        Ok(nodes)
+        let list = self.path_list(path, context)?;
+        Ok(self.set_of(list))
     }
 
     fn path_start(&mut self, path: &Path, context: &Context) -> Res<NodeSet> {
@@ -184,29 +226,167 @@ impl<'t> Machine<'t> {
         })
     }
 
+    /// The nodes of a path in a list that is given back with [`Machine::recycle`].
+    fn path_list(&mut self, path: &Path, context: &Context) -> Res<Vec<NodeId>> {
+        let start = self.path_start(path, context)?;
+        let mut found = self.spare_list();
+        let Some((first, steps)) = path.steps.split_first() else {
+            found.extend_from_slice(&start);
+            return Ok(found);
+        };
+        if self.leads_nowhere(steps.last().unwrap_or(first), &start) {
+            return Ok(found);
+        }
+        self.step(first, &start, context, &mut found)?;
+        for step in steps {
+            if found.is_empty() {
+                break;
+            }
+            let mut next = self.spare_list();
+            self.step(step, &found, context, &mut next)?;
+            self.recycle(std::mem::replace(&mut found, next));
+        }
+        Ok(found)
+    }
+
+    /// Evaluates to nodes that are looked at once, in a list that is given back with [`Machine::recycle`].
+    pub(crate) fn list(&mut self, expr: &Expr, context: &Context) -> Res<Vec<NodeId>> {
+        match expr {
+            Expr::Path(path) => self.path_list(path, context),
+            _ => {
+                let nodes = self.nodes(expr, context)?;
+                let mut list = self.spare_list();
+                list.extend_from_slice(&nodes);
+                Ok(list)
+            }
+        }
+    }
+
+    /// How many nodes an expression gives.
+    pub(crate) fn count(&mut self, expr: &Expr, context: &Context) -> Res<usize> {
+        let Expr::Path(path) = expr else { return Ok(self.nodes(expr, context)?.len()) };
+        let list = self.path_list(path, context)?;
+        let count = list.len();
+        self.recycle(list);
+        Ok(count)
+    }
+
     /// The first node of a path in document order, found without the others where that is easy.
     fn first_of_path(&mut self, path: &Path, context: &Context) -> Res<Option<NodeId>> {
         let Some((last, steps)) = path.steps.split_last() else {
             return Ok(self.path_start(path, context)?.first().copied());
         };
+        if !last.predicates.is_empty() || last.axis.is_reverse() || last.axis == Axis::Namespace {
+            let list = self.path_list(path, context)?;
+            let first = list.first().copied();
+            self.recycle(list);
+            return Ok(first);
+        }
         if steps.is_empty()
-            && last.is_self()
             && let Start::Context = path.start
         {
-            return Ok(Some(context.node));
+            if last.is_self() {
+                return Ok(Some(context.node));
+            }
+            if let NodeTest::Name(name) = &last.test
+                && context.node.sub() == 0
+            {
+                match last.axis {
+                    Axis::Child => return self.first_named(false, name, context.node),
+                    Axis::Attribute => return self.first_named(true, name, context.node),
+                    Axis::SelfNode | Axis::Parent => {
+                        return self.self_or_parent(last.axis, name, context.node);
+                    }
+                    _ => {}
+                }
+            }
         }
-        if !last.predicates.is_empty() || last.axis.is_reverse() || last.axis == Axis::Namespace {
-            return Ok(self.path(path, context)?.first().copied());
+        let start = self.path_start(path, context)?;
+        if self.leads_nowhere(last, &start) {
+            return Ok(None);
         }
-        let mut nodes = self.path_start(path, context)?;
+        let mut list = self.spare_list();
+        let mut nodes: &[NodeId] = &start;
         for step in steps {
             if nodes.is_empty() {
-                return Ok(None);
+                break;
             }
-            nodes = self.step(step, nodes, context)?;
+            let mut next = self.spare_list();
+            self.step(step, nodes, context, &mut next)?;
+            self.recycle(std::mem::replace(&mut list, next));
+            nodes = &list;
         }
+        let first = self.first_of_step(last, nodes)?;
+        self.recycle(list);
+        Ok(first)
+    }
+
+    /// The element itself, or its parent, if it has a name.
+    fn self_or_parent(&mut self, axis: Axis, name: &NameTest, node: NodeId) -> Res<Option<NodeId>> {
+        self.budget.spend(1)?;
+        let entry = self.world.trees.get(node.document());
+        let at = match axis {
+            Axis::Parent if node.index() == 0 => return Ok(None),
+            Axis::Parent => entry.tree.node(node.index()).parent,
+            _ => node.index(),
+        };
+        let (data, name) = (entry.tree.node(at), name.in_tree(entry));
+        let is_it = name != NONE && data.name == name && data.kind == NodeKind::Element;
+        Ok(is_it.then(|| NodeId::new(node.document(), at)))
+    }
+
+    /// Whether the last step of a path asks for a name that the only document it can be in does not have.
+    #[inline]
+    fn leads_nowhere(&self, last: &Step, start: &[NodeId]) -> bool {
+        match (start, &last.test) {
+            ([node], NodeTest::Name(name)) if last.axis != Axis::Namespace => {
+                name.in_tree(self.world.trees.get(node.document())) == NONE
+            }
+            _ => false,
+        }
+    }
+
+    /// The first child or attribute of a name.
+    fn first_named(&mut self, attribute: bool, name: &NameTest, node: NodeId) -> Res<Option<NodeId>> {
+        let entry = self.world.trees.get(node.document());
+        let name = name.in_tree(entry);
+        if name == NONE {
+            return Ok(None);
+        }
+        let tree = &*entry.tree;
+        let (mut looked, mut found) = (1, None);
+        if attribute {
+            // An element is followed by its attributes, and nothing else by attributes of another.
+            let start =
+                if tree.is_element(node.index()) { node.index() + 1 } else { tree.nodes.len() as u32 };
+            for (number, data) in tree.nodes[start as usize..].iter().enumerate() {
+                looked += 1;
+                if data.kind != NodeKind::Attribute {
+                    break;
+                }
+                if data.name == name {
+                    found = Some(NodeId::new(node.document(), start + number as u32));
+                    break;
+                }
+            }
+        } else {
+            for at in tree.children(node.index()) {
+                looked += 1;
+                let child = tree.node(at);
+                if child.name == name && child.kind == NodeKind::Element {
+                    found = Some(NodeId::new(node.document(), at));
+                    break;
+                }
+            }
+        }
+        self.budget.spend(looked)?;
+        Ok(found)
+    }
+
+    /// The first node that a step without predicates gives on an axis in document order.
+    fn first_of_step(&mut self, last: &Step, nodes: &[NodeId]) -> Res<Option<NodeId>> {
         let mut first: Option<NodeId> = None;
-        for node in &*nodes {
+        for node in nodes {
             // What a later node gives on these axes is later than the node itself.
             let only_later = matches!(
                 last.axis,
@@ -216,7 +396,7 @@ impl<'t> Machine<'t> {
                 break;
             }
             let entry = self.world.trees.get(node.document());
-            let test = self.tree_test(last, *node);
+            let test = TreeTest::new(&last.test, last.axis, entry);
             let mut found = None;
             let looked = walk(&entry.tree, node.index(), node.sub() != 0, last.axis, test, &mut |at| {
                 found = Some(at);
@@ -234,32 +414,16 @@ impl<'t> Machine<'t> {
         Ok(first)
     }
 
-    pub(crate) fn tree_test(&self, step: &Step, node: NodeId) -> TreeTest {
-        let entry = self.world.trees.get(node.document());
-        TreeTest::new(&step.test, step.axis, &entry.tree, |name| self.tree_name(name, node.document()))
-    }
-
-    /// The number that a name has in a tree.
-    pub(crate) fn tree_name(&self, test: &NameTest, document: u32) -> NameId {
-        let entry = self.world.trees.get(document);
-        if test.name == NONE {
-            return entry.tree.names.find(&test.namespace, &test.local).unwrap_or(NONE);
-        }
-        entry.tree_name(test.name)
-    }
-
     /// One step from each of some nodes.
-    fn step(&mut self, step: &Step, nodes: NodeSet, context: &Context) -> Res<NodeSet> {
-        if let [node] = *nodes {
-            let mut found = self.spare_list();
-            self.step_from(step, node, context, &mut found)?;
+    fn step(&mut self, step: &Step, nodes: &[NodeId], context: &Context, found: &mut Vec<NodeId>) -> Res<()> {
+        if let [node] = nodes {
+            self.step_from(step, *node, context, found)?;
             if step.axis.is_reverse() {
                 found.reverse();
             }
-            return Ok(self.set_of(found));
+            return Ok(());
         }
         let free = step.predicates.iter().all(|predicate| matches!(predicate, Predicate::Condition(_)));
-        let mut found = self.spare_list();
         let mut covered: Option<(u32, u32)> = None;
         for (number, node) in nodes.iter().enumerate() {
             if free {
@@ -300,11 +464,11 @@ impl<'t> Machine<'t> {
                     _ => {}
                 }
             }
-            self.step_from(step, *node, context, &mut found)?;
+            self.step_from(step, *node, context, found)?;
         }
         self.budget.spend(found.len() as u64)?;
-        sort(&mut found);
-        Ok(self.set_of(found))
+        sort(found);
+        Ok(())
     }
 
     /// An empty list to gather nodes in.
@@ -313,13 +477,18 @@ impl<'t> Machine<'t> {
     }
 
     /// The nodes of a list, which is kept for later use.
-    pub(crate) fn set_of(&mut self, mut list: Vec<NodeId>) -> NodeSet {
+    pub(crate) fn set_of(&mut self, list: Vec<NodeId>) -> NodeSet {
         let set = NodeSet::sorted(&list);
+        self.recycle(list);
+        set
+    }
+
+    /// Keeps a list for later use.
+    pub(crate) fn recycle(&mut self, mut list: Vec<NodeId>) {
         if list.capacity() <= LIST_KEPT_MAX {
             list.clear();
             self.lists.push(list);
         }
-        set
     }
 
     /// One step from one node; what is found is added in the order of the axis.
@@ -331,7 +500,7 @@ impl<'t> Machine<'t> {
         found: &mut Vec<NodeId>,
     ) -> Res<()> {
         let entry = self.world.trees.get(node.document());
-        let test = self.tree_test(step, node);
+        let test = TreeTest::new(&step.test, step.axis, entry);
         let start = found.len();
         if step.axis == Axis::Namespace {
             self.namespace_axis(step, node, found)?;
@@ -348,6 +517,31 @@ impl<'t> Machine<'t> {
             _ => (usize::MAX, step.predicates.as_slice()),
         };
         let document = node.document();
+        if step.axis == Axis::Child && node.sub() == 0 && nth == usize::MAX {
+            let tree = &*entry.tree;
+            let mut looked = 1;
+            let children = tree.children(node.index()).inspect(|_| looked += 1);
+            let id = |at: u32| NodeId::new(document, at);
+            // The usual tests, each with a loop of its own.
+            match test {
+                TreeTest::Name(NodeKind::Element, name) => {
+                    let named = |at: &u32| {
+                        let child = tree.node(*at);
+                        child.name == name && child.kind == NodeKind::Element
+                    };
+                    found.extend(children.filter(named).map(id));
+                }
+                TreeTest::Kind(kind) => {
+                    found.extend(children.filter(|at| tree.node(*at).kind == kind).map(id));
+                }
+                _ => found.extend(children.filter(|at| test.passes(tree, *at)).map(id)),
+            }
+            self.budget.spend(looked)?;
+            if rest.is_empty() {
+                return Ok(());
+            }
+            return self.filter_from(found, start, rest, context);
+        }
         let mut seen = 0;
         let looked = walk(&entry.tree, node.index(), node.sub() != 0, step.axis, test, &mut |at| {
             seen += 1;
@@ -367,7 +561,6 @@ impl<'t> Machine<'t> {
     }
 
     fn namespace_axis(&mut self, step: &Step, node: NodeId, found: &mut Vec<NodeId>) -> Res<()> {
-        use super::ast::NodeTest;
         let tree = &self.world.trees.get(node.document()).tree;
         if node.sub() != 0 || tree.node(node.index()).kind != NodeKind::Element {
             return Ok(());
@@ -453,18 +646,57 @@ impl<'t> Machine<'t> {
 
     fn compare(&mut self, comparison: Comparison, left: &Expr, right: &Expr, context: &Context) -> Res<bool> {
         // The common case: a node with a string.
-        if let (Expr::Path(_), Expr::Literal(text), Comparison::Equal | Comparison::NotEqual) =
+        if let (Expr::Path(path), Expr::Literal(text), Comparison::Equal | Comparison::NotEqual) =
             (left, right, comparison)
         {
-            let nodes = self.nodes(left, context)?;
+            if let Some(name) = path.only_attribute()
+                && context.node.sub() == 0
+            {
+                let found = self.first_named(true, name, context.node)?;
+                return Ok(found.is_some_and(|node| {
+                    (*self.string_of(node) == **text) == (comparison == Comparison::Equal)
+                }));
+            }
+            let nodes = self.path_list(path, context)?;
             self.budget.spend(nodes.len() as u64)?;
-            return Ok(nodes
+            let holds = nodes
                 .iter()
-                .any(|node| (*self.string_of(*node) == **text) == (comparison == Comparison::Equal)));
+                .any(|node| (*self.string_of(*node) == **text) == (comparison == Comparison::Equal));
+            self.recycle(nodes);
+            return Ok(holds);
+        }
+        if matches!(comparison, Comparison::Equal | Comparison::NotEqual) {
+            // Strings that are there already, or that are only made to be compared.
+            let ready = self.ready_text(left).zip(self.ready_text(right));
+            let equal = match ready {
+                Some((left, right)) => Some(left == right),
+                None if left.type_of() == Type::Text && right.type_of() == Type::Text => {
+                    let left = self.string_near(left, context)?;
+                    Some(*left == *self.string_near(right, context)?)
+                }
+                None => None,
+            };
+            if let Some(equal) = equal {
+                return Ok(equal == (comparison == Comparison::Equal));
+            }
         }
         let left = self.eval(left, context)?;
         let right = self.eval(right, context)?;
         self.compare_objects(comparison, &left, &right)
+    }
+
+    /// The string that an expression stands for without being evaluated: a literal, or a variable that is text.
+    #[inline]
+    pub(crate) fn ready_text<'e>(&'e self, expr: &'e Expr) -> Option<&'e str> {
+        match expr {
+            Expr::Literal(text) => Some(text),
+            Expr::Variable(variable) => match self.known_variable(*variable)? {
+                Object::Text(text) => Some(text),
+                Object::Fragment(fragment) => Some(fragment.text()),
+                _ => None,
+            },
+            _ => None,
+        }
     }
 
     pub(crate) fn compare_objects(
@@ -484,7 +716,7 @@ impl<'t> Machine<'t> {
                 } else if matches!(left, Object::Number(_)) || matches!(right, Object::Number(_)) {
                     self.to_number(left) == self.to_number(right)
                 } else {
-                    *self.to_text(left.clone()) == *self.to_text(right.clone())
+                    left.plain_text() == right.plain_text()
                 };
                 Ok(equal == (comparison == Comparison::Equal))
             }
@@ -592,10 +824,8 @@ impl<'t> Machine<'t> {
             Object::Number(number) => number_text(number),
             Object::Boolean(value) => Text::Borrowed(if value { "true" } else { "false" }),
             Object::Nodes(nodes) => nodes.first().map_or(Text::Borrowed(""), |node| self.string_of(*node)),
-            Object::Fragment(fragment) => match &*fragment {
-                super::value::Fragment::Text(text) => Text::Shared(text.clone()),
-                super::value::Fragment::Tree(tree) => Text::Owned(tree.text.clone()),
-            },
+            Object::Fragment(Fragment::Text(text)) => Text::Kept(text),
+            Object::Fragment(Fragment::Tree(tree)) => Text::Owned(tree.text.clone()),
         }
     }
 

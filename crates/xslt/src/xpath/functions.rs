@@ -1,6 +1,8 @@
 //! The functions of XPath 1.0.
 
-use super::ast::{Expr, Function};
+use std::sync::Arc;
+
+use super::ast::{Expr, Function, Variable};
 use super::eval::{Context, to_boolean};
 use super::numbers;
 use super::value::{NodeSet, Object, Text};
@@ -21,7 +23,7 @@ impl<'t> Machine<'t> {
             Function::Last => Object::Number(context.size as f64),
             Function::Position => Object::Number(context.position as f64),
             Function::Current => Object::Nodes(NodeSet::One(context.current)),
-            Function::Count => Object::Number(self.nodes(&arguments[0], context)?.len() as f64),
+            Function::Count => Object::Number(self.count(&arguments[0], context)? as f64),
             Function::Id => Object::Nodes(self.id(&arguments[0], context)?),
             Function::LocalName => {
                 let node = self.node_argument(arguments, context)?;
@@ -45,7 +47,7 @@ impl<'t> Machine<'t> {
             Function::Concat => {
                 let mut joined = String::with_capacity(32);
                 for argument in arguments {
-                    joined.push_str(&self.string(argument, context)?);
+                    self.append(argument, context, &mut joined)?;
                 }
                 self.budget.spend_bytes(joined.len())?;
                 Object::text(joined)
@@ -55,22 +57,28 @@ impl<'t> Machine<'t> {
                 Object::Boolean(text.starts_with(&*start))
             }
             Function::Contains => {
+                if let (Some(text), Some(part)) =
+                    (self.ready_text(&arguments[0]), self.ready_text(&arguments[1]))
+                {
+                    let (length, found) = (text.len(), find(text, part).is_some());
+                    self.budget.spend_bytes(length)?;
+                    return Ok(Object::Boolean(found));
+                }
                 let (text, part) = self.two_texts(arguments, context)?;
                 self.budget.spend_bytes(text.len())?;
-                Object::Boolean(memchr::memmem::find(text.as_bytes(), part.as_bytes()).is_some())
+                Object::Boolean(find(&text, &part).is_some())
             }
             Function::SubstringBefore => {
                 let (text, part) = self.two_texts(arguments, context)?;
                 self.budget.spend_bytes(text.len())?;
-                let end = memchr::memmem::find(text.as_bytes(), part.as_bytes()).unwrap_or(0);
+                let end = find(&text, &part).unwrap_or(0);
                 Object::Text(slice(text, 0, end))
             }
             Function::SubstringAfter => {
                 let (text, part) = self.two_texts(arguments, context)?;
                 self.budget.spend_bytes(text.len())?;
                 let length = text.len();
-                let start = memchr::memmem::find(text.as_bytes(), part.as_bytes())
-                    .map_or(length, |at| at + part.len());
+                let start = find(&text, &part).map_or(length, |at| at + part.len());
                 Object::Text(slice(text, start, length))
             }
             Function::Substring => self.substring(arguments, context)?,
@@ -86,10 +94,18 @@ impl<'t> Machine<'t> {
             }
             Function::Translate => {
                 let text = self.string(&arguments[0], context)?;
-                let from = self.string(&arguments[1], context)?;
-                let to = self.string(&arguments[2], context)?;
+                let from = self.string_near(&arguments[1], context)?;
+                let to = self.string_near(&arguments[2], context)?;
                 self.budget.spend_bytes(text.len())?;
                 self.budget.spend_bytes(from.len() + to.len())?;
+                // What is computed is seldom the same again.
+                let is_fixed =
+                    |expr: &Expr| matches!(expr, Expr::Literal(_) | Expr::Variable(Variable::Global(_)));
+                if arguments[1..].iter().all(is_fixed)
+                    && let Some(table) = self.translation(&from, &to)
+                {
+                    return Ok(Object::Text(table.translate(text)));
+                }
                 Object::text(translate(&text, &from, &to))
             }
             Function::Boolean => Object::Boolean(self.boolean(&arguments[0], context)?),
@@ -150,8 +166,12 @@ impl<'t> Machine<'t> {
         }
     }
 
-    fn two_texts(&mut self, arguments: &[Expr], context: &Context) -> Res<(Text<'t>, Text<'t>)> {
-        Ok((self.string(&arguments[0], context)?, self.string(&arguments[1], context)?))
+    /// A text, and another that is only looked at.
+    fn two_texts<'e>(&mut self, arguments: &'e [Expr], context: &Context) -> Res<(Text<'t>, Text<'e>)>
+    where
+        't: 'e,
+    {
+        Ok((self.string(&arguments[0], context)?, self.string_near(&arguments[1], context)?))
     }
 
     pub(crate) fn local_name(&self, node: NodeId) -> Text<'t> {
@@ -220,25 +240,38 @@ impl<'t> Machine<'t> {
     fn substring(&mut self, arguments: &[Expr], context: &Context) -> Res<Object<'t>> {
         let text = self.string(&arguments[0], context)?;
         self.budget.spend_bytes(text.len())?;
+        if let [_, Expr::Number(first), Expr::Number(length)] = arguments
+            && let (Some(first), Some(length)) = (numbers::whole(*first), numbers::whole(*length))
+            && first >= 1
+            && length >= 0
+        {
+            // Mostly a place in a code or a date.
+            let skipped = first as usize - 1;
+            let stop = (skipped + length as usize).min(text.len());
+            if skipped < stop && text.as_bytes()[..stop].is_ascii() {
+                return Ok(Object::Text(slice(text, skipped, stop)));
+            }
+        }
         let first = numbers::round(self.number(&arguments[1], context)?);
         let end = match arguments.get(2) {
             Some(length) => first + numbers::round(self.number(length, context)?),
             None => f64::INFINITY,
         };
-        // Characters are counted from one; those at least `first` and below `end` are wanted. NaN wants none.
-        let length = text.len() as f64 + 1.0;
-        if !(first < end && end > 1.0 && first <= length) {
+        // Characters are counted from one; those at least `first` and below `end` are wanted. NaN wants none, and there
+        // are no more characters than bytes.
+        let length = text.len();
+        if !(first < end && end > 1.0 && first <= length as f64) {
             return Ok(Object::Text(Text::Borrowed("")));
         }
-        // There are no more characters than bytes.
-        let skipped = (first.max(1.0) - 1.0) as usize;
-        let taken = (end.min(length + 1.0) - 1.0) as usize - skipped;
-        let (start, stop) = if text.is_ascii() {
-            (skipped.min(text.len()), (skipped + taken).min(text.len()))
+        // What is negative becomes 0, and what is too large the largest number.
+        let skipped = (first as usize).saturating_sub(1);
+        let stop = (end as usize).saturating_sub(1).min(length);
+        let (start, stop) = if text.as_bytes()[..stop].is_ascii() {
+            (skipped, stop)
         } else {
             let place = |text: &str, number| text.char_indices().nth(number).map_or(text.len(), |(at, _)| at);
             let start = place(&text, skipped);
-            (start, start + place(&text[start..], taken))
+            (start, start + place(&text[start..], stop - skipped))
         };
         Ok(Object::Text(slice(text, start, stop)))
     }
@@ -267,6 +300,21 @@ impl<'t> Machine<'t> {
     }
 }
 
+/// Where a part is in a text for the first time.
+fn find(text: &str, part: &str) -> Option<usize> {
+    let (text, part) = (text.as_bytes(), part.as_bytes());
+    let Some((first, rest)) = part.split_first() else { return Some(0) };
+    if rest.is_empty() {
+        return memchr::memchr(*first, text);
+    }
+    // In short texts the search is over before a better one is prepared.
+    if text.len() <= 64 {
+        let starts = text.len().checked_sub(rest.len())?;
+        return memchr::memchr_iter(*first, &text[..starts]).find(|at| text[at + 1..].starts_with(rest));
+    }
+    memchr::memmem::find(text, part)
+}
+
 /// A part of a text, without a copy where it lies in a tree.
 pub(crate) fn slice(text: Text<'_>, start: usize, end: usize) -> Text<'_> {
     match text {
@@ -281,10 +329,11 @@ pub(crate) fn normalize_space(text: Text<'_>) -> Text<'_> {
     let Some(start) = bytes.iter().position(|byte| !is_space(*byte)) else { return Text::Borrowed("") };
     let end = bytes.iter().rposition(|byte| !is_space(*byte)).map_or(start, |last| last + 1);
     let inner = &bytes[start..end];
-    let clean = !inner
-        .iter()
-        .enumerate()
-        .any(|(at, byte)| is_space(*byte) && (*byte != b' ' || is_space(inner[at + 1])));
+    // Without a branch, so that many bytes are looked at together.
+    let unclean = inner.iter().zip(&inner[1..]).fold(0, |unclean, (byte, next)| {
+        unclean | u8::from(*byte < b' ') | (u8::from(*byte == b' ') & u8::from(*next == b' '))
+    });
+    let clean = unclean == 0;
     if clean {
         return slice(text, start, end);
     }
@@ -298,10 +347,16 @@ pub(crate) fn normalize_space(text: Text<'_>) -> Text<'_> {
     Text::Owned(normal)
 }
 
-fn translate(text: &str, from: &str, to: &str) -> String {
-    use std::collections::HashMap;
-    // Plain ASCII, the usual case, by table: what becomes of each byte, or 255 when it goes.
-    if from.is_ascii() && to.is_ascii() {
+/// What becomes of each ASCII character, or 255 when it goes.
+#[derive(Debug, Clone)]
+pub(crate) struct Translation([u8; 128]);
+
+impl Translation {
+    /// A table, where all marks are ASCII.
+    fn new(from: &str, to: &str) -> Option<Self> {
+        if !from.is_ascii() || !to.is_ascii() {
+            return None;
+        }
         let mut table: [u8; 128] = std::array::from_fn(|byte| byte as u8);
         let mut seen = [false; 128];
         for (at, byte) in from.bytes().enumerate() {
@@ -309,13 +364,58 @@ fn translate(text: &str, from: &str, to: &str) -> String {
                 table[usize::from(byte)] = to.as_bytes().get(at).copied().unwrap_or(255);
             }
         }
-        // Bytes beyond ASCII stay, and so the text stays UTF-8.
-        let replaced = text.bytes().filter_map(|byte| match table.get(usize::from(byte)) {
-            Some(255) => None,
-            Some(replaced) => Some(*replaced),
+        Some(Self(table))
+    }
+
+    /// The text after it; the same text when there is nothing to do.
+    fn translate<'t>(&self, text: Text<'t>) -> Text<'t> {
+        let bytes = text.as_bytes();
+        let changes = |byte: &u8| self.0.get(usize::from(*byte)).is_some_and(|to| to != byte);
+        let Some(first) = bytes.iter().position(changes) else { return text };
+        let mut translated = Vec::with_capacity(bytes.len());
+        translated.extend_from_slice(&bytes[..first]);
+        for byte in &bytes[first..] {
+            match self.0.get(usize::from(*byte)) {
+                Some(255) => {}
+                Some(to) => translated.push(*to),
+                // Bytes beyond ASCII stay, and so the text stays UTF-8.
+                None => translated.push(*byte),
+            }
+        }
+        Text::Owned(String::from_utf8(translated).unwrap_or_default())
+    }
+}
+
+/// Tables that are kept.
+const TRANSLATIONS_MAX: usize = 16;
+
+impl Machine<'_> {
+    /// The table of two literals, of which a stylesheet mostly has few.
+    fn translation(&mut self, from: &str, to: &str) -> Option<Arc<Translation>> {
+        let known = self.translations.iter().find(|(known, other, _)| **known == *from && **other == *to);
+        if let Some((_, _, table)) = known {
+            return Some(Arc::clone(table));
+        }
+        let table = Arc::new(Translation::new(from, to)?);
+        if self.translations.len() < TRANSLATIONS_MAX {
+            self.translations.push((Box::from(from), Box::from(to), Arc::clone(&table)));
+        }
+        Some(table)
+    }
+}
+
+fn translate(text: &str, from: &str, to: &str) -> String {
+    use std::collections::HashMap;
+    // Few marks in a short text are looked for one by one.
+    if from.is_ascii() && to.is_ascii() && text.len() * from.len() <= 256 {
+        let replaced = text.bytes().filter_map(|byte| match memchr::memchr(byte, from.as_bytes()) {
+            Some(at) => to.as_bytes().get(at).copied(),
             None => Some(byte),
         });
         return String::from_utf8(replaced.collect()).unwrap_or_default();
+    }
+    if let Some(table) = Translation::new(from, to) {
+        return table.translate(Text::Borrowed(text)).into_string();
     }
     let mut map: HashMap<char, Option<char>> = HashMap::new();
     let mut to = to.chars();

@@ -31,16 +31,24 @@ pub(crate) fn format(number: f64) -> String {
         "NaN".to_owned()
     } else if number.is_infinite() {
         if number > 0.0 { "Infinity" } else { "-Infinity" }.to_owned()
-    } else if number == 0.0 {
-        "0".to_owned()
+    } else if let Some(whole) = whole(number) {
+        whole.to_string()
     } else {
         number.to_string()
     }
 }
 
+/// The number as an integer, if it is one of at most 15 digits.
+#[inline]
+pub(crate) fn whole(number: f64) -> Option<i64> {
+    // Conversion saturates, and what is no number becomes 0.
+    let whole = number as i64;
+    (whole.unsigned_abs() < 1_000_000_000_000_000 && whole as f64 == number).then_some(whole)
+}
+
 /// Rounds half up, as `round()` does.
 pub(crate) fn round(number: f64) -> f64 {
-    if !number.is_finite() || number.fract() == 0.0 {
+    if whole(number).is_some() || !number.is_finite() || number.fract() == 0.0 {
         return number;
     }
     if (-0.5..0.0).contains(&number) {

@@ -6,13 +6,13 @@
 use std::sync::Arc;
 
 use super::ast::{
-    Axis, Comparison, Expr, Extension, Function, NameTest, NodeTest, Operator, Path, Predicate, Start,
-    StaticScope, Step, Type, Variable,
+    Axis, Comparison, Expr, Extension, Function, NameTest, NamespaceTest, NodeTest, Operator, Path,
+    Predicate, Start, StaticScope, Step, Type, Variable,
 };
 use super::lexer::{Token, tokens, wrong};
 use super::library;
 use crate::error::Res;
-use crate::tree::NameId;
+use crate::tree::{Atom, NameId};
 
 /// Parentheses, predicates and arguments inside of each other.
 pub(crate) const DEPTH_MAX: u32 = 120;
@@ -25,6 +25,8 @@ pub(crate) trait Scope {
     fn variable(&mut self, namespace: &str, local: &str) -> Option<Variable>;
     /// The number of an expanded name.
     fn name(&mut self, namespace: &str, local: &str) -> NameId;
+    /// The number of a string among the names.
+    fn atom(&mut self, text: &str) -> Atom;
     /// The number of a function that the stylesheet defines.
     fn function(&self, namespace: &str, local: &str) -> Option<u32>;
     /// What calls that depend on their place have to know.
@@ -295,7 +297,9 @@ impl<'s, 'c> Parser<'s, 'c> {
             Some(Token::Name(name)) => {
                 self.at += 1;
                 if let Some(prefix) = name.strip_suffix(":*") {
-                    return Ok(NodeTest::Namespace(self.namespace(prefix)?));
+                    let namespace = self.namespace(prefix)?;
+                    let atom = self.scope.atom(&namespace);
+                    return Ok(NodeTest::Namespace(NamespaceTest { atom, namespace }));
                 }
                 Ok(NodeTest::Name(self.name_test(name)?))
             }

@@ -8,7 +8,7 @@ use super::ast::{Axis, Expr, Function, NodeTest, Predicate};
 use super::lexer::{Token, wrong};
 use super::parser::{Parser, Scope};
 use crate::error::Res;
-use crate::tree::{NONE, NameId};
+use crate::tree::{Atom, NONE, NameId};
 
 /// One alternative of a pattern; `a|b` are two.
 #[derive(Debug, Clone)]
@@ -37,6 +37,17 @@ pub(crate) struct PatternStep {
     pub(crate) axis: Axis,
     pub(crate) test: NodeTest,
     pub(crate) predicates: Vec<Predicate>,
+}
+
+/// What a pattern of names asks for, beside the name of the node itself.
+#[derive(Debug)]
+pub(crate) struct OnlyNames {
+    /// The namespace that the node must have, as a string of the stylesheet's names.
+    pub(crate) namespace: Option<Atom>,
+    /// The names of the parent, its parent and so on.
+    pub(crate) parents: Vec<NameId>,
+    /// Whether there are conditions, those of the last step.
+    pub(crate) conditions: bool,
 }
 
 /// Parses all alternatives of a pattern.
@@ -116,14 +127,20 @@ impl Pattern {
         }
     }
 
-    /// The names of the parent, its parent and so on, if the pattern asks for nothing but names, as in `a/b/c`. The
-    /// node itself must have a name or may be any, as in `a/*`.
-    pub(crate) fn only_parents(&self) -> Option<Vec<NameId>> {
+    /// What the pattern asks for beside the name of the node itself, if it asks for names and what holds for the node,
+    /// as in `a/b/c[d]`. The node must have a name or may be any, as in `a/*` and `a/p:*`.
+    pub(crate) fn only_names(&self) -> Option<OnlyNames> {
         let (Head::Anywhere, Some((last, parents))) = (&self.head, self.steps.split_last()) else {
             return None;
         };
         let plain = |step: &PatternStep| step.predicates.is_empty() && !step.any_ancestor;
-        if !plain(last) || !matches!(last.test, NodeTest::Name(_) | NodeTest::Principal) {
+        let namespace = match &last.test {
+            NodeTest::Name(_) | NodeTest::Principal => None,
+            NodeTest::Namespace(test) if test.atom != NONE => Some(test.atom),
+            _ => return None,
+        };
+        let free = last.predicates.iter().all(|predicate| matches!(predicate, Predicate::Condition(_)));
+        if !free || last.any_ancestor {
             return None;
         }
         let name = |step: &PatternStep| match &step.test {
@@ -132,7 +149,8 @@ impl Pattern {
             }
             _ => None,
         };
-        parents.iter().rev().map(name).collect()
+        let parents: Option<Vec<NameId>> = parents.iter().rev().map(name).collect();
+        Some(OnlyNames { namespace, parents: parents?, conditions: !last.predicates.is_empty() })
     }
 
     /// The step that the node itself must match, if there is one.
@@ -140,10 +158,15 @@ impl Pattern {
         self.steps.last().map(|step| (step.axis, &step.test))
     }
 
+    /// The predicates of the last step.
+    pub(crate) fn last_predicates(&self) -> &[Predicate] {
+        self.steps.last().map_or(&[], |step| &step.predicates)
+    }
+
     /// The namespace that the last step asks for, if it is `prefix:*`.
     pub(crate) fn wants_namespace(&self) -> Option<&Arc<str>> {
         match self.last() {
-            Some((_, NodeTest::Namespace(namespace))) => Some(namespace),
+            Some((_, NodeTest::Namespace(test))) => Some(&test.namespace),
             _ => None,
         }
     }

@@ -13,6 +13,8 @@ pub(crate) enum Text<'t> {
     Borrowed(&'t str),
     Shared(Arc<str>),
     Owned(String),
+    /// A text that was made and is kept in a variable.
+    Kept(Arc<String>),
 }
 
 impl Deref for Text<'_> {
@@ -24,6 +26,7 @@ impl Deref for Text<'_> {
             Self::Borrowed(text) => text,
             Self::Shared(text) => text,
             Self::Owned(text) => text,
+            Self::Kept(text) => text,
         }
     }
 }
@@ -38,7 +41,12 @@ impl Text<'_> {
     /// A text that is cheap to clone.
     pub(crate) fn shared(self) -> Self {
         match self {
-            Self::Owned(text) => Self::Shared(Arc::from(text)),
+            Self::Owned(mut text) => {
+                if text.capacity() > 2 * text.len() + 64 {
+                    text.shrink_to_fit();
+                }
+                Self::Kept(Arc::new(text))
+            }
             other => other,
         }
     }
@@ -48,6 +56,7 @@ impl Text<'_> {
             Self::Borrowed(text) => text.to_owned(),
             Self::Shared(text) => String::from(&*text),
             Self::Owned(text) => text,
+            Self::Kept(text) => Arc::unwrap_or_clone(text),
         }
     }
 }
@@ -108,13 +117,21 @@ pub(crate) fn sort(nodes: &mut Vec<NodeId>) {
 }
 
 /// The content of a variable: text alone, as it mostly is, or a tree.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) enum Fragment {
-    Text(Arc<str>),
+    Text(Arc<String>),
     Tree(Arc<Tree>),
 }
 
 impl Fragment {
+    /// A number that no other fragment has as long as this one or a copy of it is there.
+    pub(crate) fn address(&self) -> usize {
+        match self {
+            Self::Text(text) => Arc::as_ptr(text) as usize,
+            Self::Tree(tree) => Arc::as_ptr(tree) as usize,
+        }
+    }
+
     pub(crate) fn text(&self) -> &str {
         match self {
             Self::Text(text) => text,
@@ -137,7 +154,7 @@ pub(crate) enum Object<'t> {
     Text(Text<'t>),
     Number(f64),
     Boolean(bool),
-    Fragment(Arc<Fragment>),
+    Fragment(Fragment),
 }
 
 impl<'t> Object<'t> {
@@ -148,12 +165,22 @@ impl<'t> Object<'t> {
         })
     }
 
+    /// The string of a text or fragment, which are texts already.
+    pub(crate) fn plain_text(&self) -> &str {
+        match self {
+            Self::Text(text) => text,
+            Self::Fragment(fragment) => fragment.text(),
+            _ => "",
+        }
+    }
+
     /// Roughly how many bytes the value keeps in memory by itself.
     pub(crate) fn memory_bytes(&self) -> usize {
         match self {
             Self::Nodes(NodeSet::Many(nodes)) => nodes.len() * size_of::<NodeId>(),
             Self::Text(Text::Owned(text)) => text.len(),
             Self::Text(Text::Shared(text)) => text.len(),
+            Self::Text(Text::Kept(text)) => text.len(),
             Self::Fragment(fragment) => fragment.memory_bytes(),
             _ => 0,
         }
