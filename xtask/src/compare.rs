@@ -138,7 +138,7 @@ fn report(sections: &[Section], date: &str, commit: &str, name: &str) -> anyhow:
 /// Who took part, in which version: those that are asked for by version here and in `bench.rs`, and Debian's.
 fn versions() -> String {
     let mut peers: Vec<String> = PINNED.iter().map(|(name, version)| format!("{name} {version}")).collect();
-    for tool in ["wget2", "httrack"] {
+    for tool in ["wget2", "httrack", VIRTUOSO] {
         if let Ok(version) = output("dpkg-query", &["-W", "-f", "${Version}", tool]) {
             peers.push(format!("{tool} {version}"));
         }
@@ -345,7 +345,7 @@ fn mirror(
     scratch: &Path,
     arguments: impl Fn(&mut Command, &str),
 ) -> anyhow::Result<f64> {
-    debian(tool)?;
+    debian(tool, tool)?;
     let python = python_with("scrapy", &["scrapy==2.19.0"])?;
     let folder = scratch.join(tool);
     fs::create_dir_all(&folder)?;
@@ -488,6 +488,14 @@ fn store() -> anyhow::Result<Section> {
         command.arg(&python).arg(peers.join("oxigraph_load.py")).arg(&file).arg(&data);
     });
     section.add("Oxigraph", "its bulk loader, from Python; no full text", oxigraph);
+    let virtuoso = debian("virtuoso-t", VIRTUOSO).and_then(|()| {
+        let _ = fs::remove_dir_all(&data);
+        let script = peers.join("virtuoso_load.py");
+        let mut command = Command::new(&python);
+        command.arg(script).arg(&file).arg(&data).arg(QUADS.to_string());
+        cpu_rate(&run_quietly(&mut command)?, QUADS as f64)
+    });
+    section.add("Virtuoso", "its bulk loader, one thread; no full text", virtuoso);
     let few = folder.join("few.nq");
     let head: Vec<String> = BufReader::new(fs::File::open(&file)?)
         .lines()
@@ -506,6 +514,9 @@ fn store() -> anyhow::Result<Section> {
     Ok(section)
 }
 
+/// Debian's package of Virtuoso's server.
+const VIRTUOSO: &str = "virtuoso-opensource-7-bin";
+
 /// Archives: iterating over the responses of one file.
 fn warc() -> anyhow::Result<Section> {
     eprintln!("archives");
@@ -523,8 +534,8 @@ fn warc() -> anyhow::Result<Section> {
 }
 
 /// Finds a program of Debian's, or installs it.
-fn debian(package: &str) -> anyhow::Result<()> {
-    if installed(package) {
+fn debian(program: &str, package: &str) -> anyhow::Result<()> {
+    if installed(program) {
         return Ok(());
     }
     if installed("apt-get") {
@@ -534,7 +545,7 @@ fn debian(package: &str) -> anyhow::Result<()> {
             .env("DEBIAN_FRONTEND", "noninteractive")
             .status();
     }
-    if !installed(package) {
+    if !installed(program) {
         bail!("{package} could not be installed");
     }
     Ok(())

@@ -23,6 +23,8 @@ pub struct FetchConfig {
     pub headers: Vec<HeaderRule>,
     /// Names and passwords for some hosts.
     pub auth: Vec<AuthRule>,
+    /// Send hosts the cookies that they set.
+    pub cookies: bool,
     /// A proxy that all requests go by.
     pub proxy: Option<Proxy>,
     /// Bodies of these media types are not downloaded, whether the header says so or their first bytes do.
@@ -127,6 +129,7 @@ impl Default for FetchConfig {
             prefer: Preference::Data,
             headers: Vec::new(),
             auth: Vec::new(),
+            cookies: false,
             proxy: None,
             unwanted_types: Vec::new(),
             bandwidth: None,

@@ -5,6 +5,7 @@ mod bandwidth;
 mod body;
 mod config;
 mod connect;
+mod cookies;
 mod credentials;
 pub mod decode;
 mod fetcher;

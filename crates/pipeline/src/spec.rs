@@ -298,6 +298,7 @@ impl RawSpec {
             auth: reader.parsed_list("fetch.auth", |text| {
                 text.parse::<AuthRule>().map_err(|error| error.to_string())
             }),
+            cookies: reader.boolean("fetch.cookies"),
             proxy: reader.optional_parsed("fetch.proxy", |text| {
                 text.parse::<Proxy>().map_err(|error| error.to_string())
             }),

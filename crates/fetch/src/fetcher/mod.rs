@@ -26,6 +26,7 @@ use webloom_model::{
 
 use crate::bandwidth::Bandwidth;
 use crate::connect::Connector;
+use crate::cookies::CookieJar;
 use crate::pool::Pool;
 use crate::resolve::RuledResolver;
 use crate::robots::{RobotsCache, RobotsClass};
@@ -68,6 +69,8 @@ pub struct Fetcher {
     clock: Arc<dyn Clock>,
     connector: Connector,
     pool: Pool,
+    /// Nothing when cookies are not wanted.
+    cookies: Option<CookieJar>,
     large_bodies: Arc<Semaphore>,
     counters: Arc<Counters>,
     bandwidth: Bandwidth,
@@ -134,6 +137,7 @@ impl Fetcher {
             clock,
             connector: Connector::new(&config, Arc::clone(&counters))?,
             pool: Pool::new(config.pool_idle, config.pool_connections_max),
+            cookies: config.cookies.then(CookieJar::default),
             large_bodies: Arc::new(Semaphore::new(config.large_bodies_max.min(Semaphore::MAX_PERMITS))),
             counters,
             bandwidth: Bandwidth::new(config.bandwidth, config.host_bandwidth),

@@ -36,6 +36,9 @@ impl Fetcher {
     ) -> Result<Answer, Failure> {
         let usual = purpose.map(|_| headers.clone());
         credentials::add(&mut headers, url.host(), &self.config.headers, &self.config.auth);
+        if let Some(cookies) = &self.cookies {
+            cookies.add(url, &mut headers, self.clock.wall());
+        }
         let whole_url =
             self.config.proxy.as_ref().is_some_and(|proxy| proxy.wants_whole_urls(url.is_https()));
         if let (true, Some(proxy)) = (whole_url, &self.config.proxy) {
@@ -65,6 +68,9 @@ impl Fetcher {
                 }
                 Ok(Ok(response)) => {
                     let (head, body) = response.into_parts();
+                    if let Some(cookies) = &self.cookies {
+                        cookies.learn(url, &head.headers, self.clock.wall());
+                    }
                     let exchange = purpose.map(|purpose| {
                         let (request, reason, fields) =
                             heads(&connection, asked.unwrap_or_default(), &head.headers, &secret);

@@ -116,3 +116,18 @@ async fn secrets_go_to_their_hosts_only() {
         assert_eq!(sent, fields, "{url}");
     }
 }
+
+#[tokio::test]
+async fn cookies_are_sent_back_only_when_they_are_wanted() {
+    let site = Site::answering(ok("Set-Cookie: seen=1; Path=/", b"<p>hello")).await;
+    for (wanted, expected) in [(false, false), (true, true)] {
+        let fetcher = site.fetcher_with(|config| config.cookies = wanted);
+        for path in ["one", "two"] {
+            fetch_page(&fetcher, &format!("http://example.org/{path}")).await;
+        }
+        let last = site.requests.lock().last().unwrap().to_ascii_lowercase();
+        assert_eq!(last.contains("cookie: seen=1\r\n"), expected, "{last}");
+        fetch_page(&fetcher, "http://other.example/").await;
+        assert!(!site.requests.lock().last().unwrap().to_ascii_lowercase().contains("cookie"));
+    }
+}

@@ -148,6 +148,12 @@ pub const FIELDS: &[Field] = &[
         "Names and passwords for some hosts: \"host=user:password\", or \"host=env:NAME\" to read user:password from the\n\
          environment and keep it out of files.",
     ),
+    field(
+        "fetch.cookies",
+        "false",
+        "Send hosts the cookies that they set, for the length of a run. Some sites show nothing without; what others show depends on\n\
+         them.",
+    ),
     optional(
         "fetch.proxy",
         "\"http://proxy.example:3128\"",
