@@ -10,7 +10,7 @@ use tantivy::directory::TerminatingWrite;
 use tantivy::fieldnorm::{FieldNormReader, FieldNormReaders, FieldNormsSerializer, FieldNormsWriter};
 use tantivy::index::{SegmentComponent, SegmentMeta};
 use tantivy::postings::InvertedIndexSerializer;
-use tantivy::schema::{Field, Schema, TantivyDocument};
+use tantivy::schema::{Document as TantivyDocument, Field, Schema};
 use tantivy::store::StoreWriter;
 use tantivy::{DocId, Index, Segment};
 use webloom_model::PageText;
@@ -45,6 +45,7 @@ pub(super) struct SegmentText {
     body: FieldWords,
     /// Which document is of which graph.
     graphs: Vec<(u64, DocId)>,
+    stored: Stored,
     begun: Option<Begun>,
 }
 
@@ -92,6 +93,7 @@ impl SegmentText {
             label: FieldWords::default(),
             body: FieldWords::default(),
             graphs: Vec::new(),
+            stored: Stored::default(),
             begun: None,
         }
     }
@@ -123,7 +125,7 @@ impl SegmentText {
             begun.columns.record_str(number, SITE, site);
         }
         let mut cut = Cut { cutter: &mut self.cutter, table: &mut self.table };
-        let mut stored = TantivyDocument::new();
+        self.stored.fields = 0;
         match document {
             Document::Links(links) => {
                 // Not as labels: the lengths of names would be measured by them.
@@ -145,15 +147,15 @@ impl SegmentText {
                 }
                 if let Some(page) = graph.page.filter(|_| subject.is_page) {
                     let end = floor_boundary(&page.body, BODY_BYTES_MAX);
-                    stored.add_text(fields.page_body, &page.body[..end]);
+                    self.stored.add(fields.page_body, &page.body[..end]);
                     if let Some(title) = &page.title {
                         let end = floor_boundary(title, LABEL_BYTES_MAX);
-                        stored.add_text(fields.page_title, &title[..end]);
+                        self.stored.add(fields.page_title, &title[..end]);
                     }
                 }
             }
         }
-        begun.store.store(&stored, &begun.schema)?;
+        begun.store.store(&self.stored, &begun.schema)?;
         for (field, words) in [(fields.label, &mut self.label), (fields.body, &mut self.body)] {
             begun.lengths.record(number, field, words.end_document(number));
         }
@@ -219,6 +221,46 @@ impl SegmentText {
             field.close_term()?;
         }
         Ok(field.close()?)
+    }
+}
+
+/// What is stored of a document, in memory that is used for the next one too.
+#[derive(Default)]
+struct Stored {
+    texts: Vec<(Field, String)>,
+    /// How many of these are of this document.
+    fields: usize,
+}
+
+impl Stored {
+    fn add(&mut self, field: Field, text: &str) {
+        if self.texts.len() == self.fields {
+            self.texts.push((field, String::new()));
+        }
+        let (of, stored) = &mut self.texts[self.fields];
+        *of = field;
+        stored.clear();
+        stored.push_str(text);
+        self.fields += 1;
+    }
+}
+
+impl TantivyDocument for Stored {
+    type Value<'a> = &'a str;
+    type FieldsValuesIter<'a> = StoredTexts<'a>;
+
+    fn iter_fields_and_values(&self) -> StoredTexts<'_> {
+        StoredTexts(self.texts[..self.fields].iter())
+    }
+}
+
+struct StoredTexts<'a>(std::slice::Iter<'a, (Field, String)>);
+
+impl<'a> Iterator for StoredTexts<'a> {
+    type Item = (Field, &'a str);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.0.next().map(|(field, text)| (*field, text.as_str()))
     }
 }
 

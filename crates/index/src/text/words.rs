@@ -199,33 +199,42 @@ impl Cutter {
         self.word.get(HEAD_BYTES..self.length).unwrap_or_default()
     }
 
-    /// The word that begins at `start`, letter by letter.
+    /// The word that begins at `start`, however long it is and whatever it is written in.
     fn take_long(&mut self, text: &str, start: usize) -> Word {
         let bytes = text.as_bytes();
         let mut at = start;
         let mut ask = false;
-        loop {
-            let run = bytes[at..].iter().map(|byte| LOWER[usize::from(*byte)]);
-            for letter in run.take_while(|lower| *lower > BEYOND) {
-                self.push(&[letter]);
-                at += 1;
+        'word: loop {
+            // A run of ASCII, up to eight bytes at a time.
+            let eight = eight_bytes(bytes, at);
+            let (letters, others) = kinds(eight);
+            let run = others.trailing_zeros() as usize / 8;
+            self.push((eight | letters >> 2).to_le_bytes(), run);
+            at += run;
+            if run == 8 {
+                continue;
             }
-            if bytes.get(at).is_none_or(|byte| *byte < 0x80) {
-                break;
-            }
-            let (folded, length) = self.folded_at(text, at);
-            match folded {
-                Folded::NoLetter => break,
-                Folded::Letters(letters, count) => self.push(&letters[..usize::from(count)]),
-                Folded::Ask => {
-                    ask = true;
-                    let mut encoded = [0; 4];
-                    for lower in text[at..at + length].chars().flat_map(char::to_lowercase) {
-                        self.push(lower.encode_utf8(&mut encoded).as_bytes());
+            // Then characters of more than a byte; where there are none, the word ends.
+            let rest = at;
+            while bytes.get(at).is_some_and(|byte| *byte >= 0x80) {
+                let (folded, length) = self.folded_at(text, at);
+                match folded {
+                    Folded::NoLetter => break 'word,
+                    Folded::Letters(letters, count) => self.push(letters, usize::from(count)),
+                    Folded::Ask => {
+                        ask = true;
+                        for lower in text[at..at + length].chars().flat_map(char::to_lowercase) {
+                            let mut encoded = [0; 4];
+                            let count = lower.encode_utf8(&mut encoded).len();
+                            self.push(encoded, count);
+                        }
                     }
                 }
+                at += length;
             }
-            at += length;
+            if at == rest {
+                break;
+            }
         }
         if ask {
             self.fold();
@@ -236,12 +245,13 @@ impl Cutter {
         Word { start, end: at, head: u128::from_be_bytes(head) }
     }
 
-    /// Bytes that find no room are of a word that is left out.
+    /// Appends the first `count` of some bytes. Those that find no room are of a word that is left out.
     #[inline]
-    fn push(&mut self, letters: &[u8]) {
-        if let Some(room) = self.word.get_mut(self.length..self.length + letters.len()) {
-            room.copy_from_slice(letters);
-            self.length += letters.len();
+    fn push<const N: usize>(&mut self, letters: [u8; N], count: usize) {
+        if let Some(room) = self.word.get_mut(self.length..self.length + N) {
+            // All of them, which is cheaper; what is too much is written over.
+            room.copy_from_slice(&letters);
+            self.length += count;
         }
     }
 
