@@ -8,9 +8,10 @@
 
 use std::collections::{HashMap, HashSet};
 
+use foldhash::fast::RandomState;
 use oxrdf::{GraphNameRef, NamedOrBlankNodeRef, TermRef, TripleRef};
 use webloom_model::PageText;
-use webloom_model::vocab::rdf;
+use webloom_model::vocab::{is_derived_graph, rdf};
 
 use super::floor_boundary;
 use super::shape::{Shape, namespace, primary_language};
@@ -105,6 +106,21 @@ impl<'a> SubjectText<'a> {
     }
 }
 
+/// False when a graph has no documents; true when it may have some.
+pub(crate) fn may_have_documents<'a>(
+    graph: GraphNameRef<'_>,
+    mut triples: impl Iterator<Item = TripleRef<'a>>,
+    page: Option<&PageText>,
+) -> bool {
+    !is_left_out(graph)
+        && (page.is_some() || triples.any(|triple| matches!(triple.object, TermRef::Literal(_))))
+}
+
+/// True for graphs that no page wrote.
+pub(super) fn is_left_out(graph: GraphNameRef<'_>) -> bool {
+    matches!(graph, GraphNameRef::NamedNode(node) if is_derived_graph(node.as_str()))
+}
+
 /// The documents of a graph: subjects in order of appearance, then links.
 pub(super) fn documents<'a>(
     graph: GraphNameRef<'a>,
@@ -117,7 +133,7 @@ pub(super) fn documents<'a>(
         GraphNameRef::DefaultGraph => None,
     };
     let mut subjects: Vec<SubjectText<'a>> = Vec::new();
-    let mut places: HashMap<NamedOrBlankNodeRef<'a>, usize> = HashMap::new();
+    let mut places: HashMap<NamedOrBlankNodeRef<'a>, usize, RandomState> = HashMap::default();
     let mut last: Option<(NamedOrBlankNodeRef<'a>, usize)> = None;
     let mut at = |subjects: &mut Vec<SubjectText<'a>>, subject| {
         if let Some((known, place)) = last
@@ -132,7 +148,7 @@ pub(super) fn documents<'a>(
         last = Some((subject, place));
         place
     };
-    let mut linked: HashSet<&'a str> = HashSet::new();
+    let mut linked: HashSet<&'a str, RandomState> = HashSet::default();
     for triple in triples {
         let place = at(&mut subjects, triple.subject);
         let text = &mut subjects[place];
@@ -225,7 +241,7 @@ impl<'a> SubjectText<'a> {
     }
 
     /// True when the page links to this and says nothing else of it than the words of the link.
-    fn is_link(&self, iri: &str, linked: &HashSet<&str>) -> bool {
+    fn is_link(&self, iri: &str, linked: &HashSet<&str, RandomState>) -> bool {
         self.only_named
             && !self.shape.has_types()
             && self.label.map_or(0, |(_, label)| label.len()) + self.body.bytes <= LABEL_BYTES_MAX

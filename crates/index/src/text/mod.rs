@@ -39,6 +39,7 @@ use self::words::Words;
 use crate::error::IndexError;
 
 pub(crate) use self::describe::describe;
+pub(crate) use self::documents::may_have_documents;
 pub use self::hits::LiteralHit;
 pub(crate) use self::hits::{Detail, hits, hits_of, literal_hits, node};
 pub(crate) use self::search::TextSearcher;

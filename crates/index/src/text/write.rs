@@ -8,10 +8,9 @@ use oxrdf::{GraphNameRef, TripleRef};
 use tantivy::indexer::{IndexWriterOptions, LogMergePolicy};
 use tantivy::{IndexReader, IndexWriter, ReloadPolicy, Term};
 use webloom_model::PageText;
-use webloom_model::vocab::is_derived_graph;
 
 use super::directory::CommitDirectory;
-use super::documents::documents;
+use super::documents::{documents, is_left_out};
 use super::segment::{GraphOfDocuments, SegmentText};
 use super::shape::site_of;
 use super::{Fields, TOKENIZER, TextSearcher, analyzer};
@@ -85,8 +84,7 @@ impl TextWriter {
         })
     }
 
-    /// Replaces or adds to what is known of a graph; says how many documents it became. Becomes part of the next
-    /// [`TextWriter::commit`].
+    /// Replaces or adds to what is known of a graph. Becomes part of the next [`TextWriter::commit`].
     pub(crate) fn write<'a>(
         &mut self,
         hasher: &TermHasher,
@@ -94,9 +92,9 @@ impl TextWriter {
         replace: bool,
         triples: impl Iterator<Item = TripleRef<'a>>,
         page: Option<&'a PageText>,
-    ) -> Result<usize, IndexError> {
-        if matches!(graph, GraphNameRef::NamedNode(node) if is_derived_graph(node.as_str())) {
-            return Ok(0);
+    ) -> Result<(), IndexError> {
+        if is_left_out(graph) {
+            return Ok(());
         }
         let number = id.number();
         if replace {
@@ -107,8 +105,7 @@ impl TextWriter {
             GraphNameRef::NamedNode(node) => site_of(node.as_str()),
             GraphNameRef::BlankNode(_) | GraphNameRef::DefaultGraph => None,
         };
-        let documents = documents(graph, triples, page);
-        for document in &documents {
+        for document in &documents(graph, triples, page) {
             self.changed = true;
             let graph = GraphOfDocuments { number, site, page };
             self.gathered.add(self.writer.index(), hasher, graph, document)?;
@@ -116,11 +113,11 @@ impl TextWriter {
         if self.gathered.memory_bytes() > self.memory_bytes {
             self.hand_over()?;
         }
-        Ok(documents.len())
+        Ok(())
     }
 
-    /// Gives what was gathered to tantivy.
-    fn hand_over(&mut self) -> Result<(), IndexError> {
+    /// Writes what was gathered, so that little is left to do for a commit.
+    pub(crate) fn hand_over(&mut self) -> Result<(), IndexError> {
         self.delete()?;
         if let Some(segment) = self.gathered.finish()? {
             self.writer.add_segment(segment)?;
