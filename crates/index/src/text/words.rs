@@ -150,7 +150,7 @@ fn short_word(bytes: u64) -> Option<(u64, u32)> {
     }
     // All bits below the first other byte.
     let kept = (first >> 7) - 1;
-    Some(((bytes | letters >> 2) & kept, kept.count_ones() / 8))
+    Some(((bytes | letters >> 2) & kept, first.trailing_zeros() / 8))
 }
 
 /// Eight ASCII letters or digits in lower case; nothing when there are others among them.
@@ -200,6 +200,7 @@ impl Cutter {
     }
 
     /// The word that begins at `start`, however long it is and whatever it is written in.
+    #[inline(never)]
     fn take_long(&mut self, text: &str, start: usize) -> Word {
         let bytes = text.as_bytes();
         let mut at = start;
