@@ -385,3 +385,143 @@ impl FieldWords {
         Ok(field.close()?)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use oxrdf::{Literal, NamedNode, Triple};
+    use tantivy::postings::Postings;
+    use tantivy::schema::IndexRecordOption;
+    use tantivy::{DocSet, IndexWriter, TERMINATED};
+
+    use super::*;
+    use crate::text::documents::documents;
+    use crate::text::{TOKENIZER, analyzer};
+
+    /// What is indexed in a field.
+    #[derive(Debug, PartialEq)]
+    struct Contents {
+        /// For each word its documents, each with its positions.
+        words: BTreeMap<Vec<u8>, Vec<(DocId, Vec<u32>)>>,
+        /// Of each document.
+        lengths: Vec<u32>,
+        all_words: u64,
+    }
+
+    fn contents(index: &Index, name: &str) -> tantivy::Result<Contents> {
+        let searcher = index.reader()?.searcher();
+        assert_eq!(searcher.segment_readers().len(), 1);
+        let reader = searcher.segment_reader(0);
+        let field = index.schema().get_field(name)?;
+        let inverted = reader.inverted_index(field)?;
+        let option =
+            if name == GRAPH { IndexRecordOption::Basic } else { IndexRecordOption::WithFreqsAndPositions };
+        let mut words = BTreeMap::new();
+        let mut terms = inverted.terms().stream()?;
+        while terms.advance() {
+            let mut postings = inverted.read_postings_from_terminfo(terms.value(), option)?;
+            let mut documents = Vec::new();
+            while postings.doc() != TERMINATED {
+                let mut positions = Vec::new();
+                postings.positions(&mut positions);
+                documents.push((postings.doc(), positions));
+                postings.advance();
+            }
+            assert_eq!(documents.len() as u32, terms.value().doc_freq);
+            words.insert(terms.key().to_vec(), documents);
+        }
+        let lengths = reader.get_fieldnorms_reader(field)?;
+        let lengths = (0..reader.max_doc()).map(|document| lengths.fieldnorm(document)).collect();
+        Ok(Contents { words, lengths, all_words: inverted.total_num_tokens() })
+    }
+
+    fn empty() -> tantivy::Result<(Index, IndexWriter)> {
+        let index = Index::create_in_ram(Fields::schema());
+        index.tokenizers().register(TOKENIZER, analyzer());
+        let writer = index.writer_with_num_threads(1, 15_000_000)?;
+        Ok((index, writer))
+    }
+
+    #[test]
+    fn a_segment_is_what_tantivy_would_have_made() -> Result<(), Box<dyn std::error::Error>> {
+        let node = |text: String| NamedNode::new_unchecked(text);
+        let (ours, mut our_writer) = empty()?;
+        let (theirs, mut their_writer) = empty()?;
+        let fields = Fields::of(&ours.schema(), std::path::Path::new(""))?;
+        let hasher = TermHasher::new([7; 16]);
+        let mut segment = SegmentText::new(fields);
+        // More documents than a block of postings holds, so that there are skips; twice, so that tables are used again.
+        for round in 0..2 {
+            for number in 0..300_u64 {
+                let page = node(format!("http://example.org/{round}/{number}"));
+                let long = "x".repeat(70);
+                let words = [
+                    (page.clone(), "label", format!("Page {number} of the Book")),
+                    (
+                        page.clone(),
+                        "comment",
+                        format!("the words, {long} and the internationalization of {number}"),
+                    ),
+                    (
+                        node(format!("{}#it", page.as_str())),
+                        "comment",
+                        "Füße дом ДОМ the end".repeat(number as usize % 3),
+                    ),
+                    (node("http://example.org/a".to_owned()), "label", "one link".to_owned()),
+                    (node("http://example.org/b".to_owned()), "label", "another link".to_owned()),
+                ];
+                let mut triples: Vec<Triple> = words
+                    .into_iter()
+                    .map(|(subject, local, text)| {
+                        let predicate = node(format!("http://www.w3.org/2000/01/rdf-schema#{local}"));
+                        Triple::new(subject, predicate, Literal::from(text))
+                    })
+                    .collect();
+                for target in ["a", "b"] {
+                    let target = node(format!("http://example.org/{target}"));
+                    triples.push(Triple::new(page.clone(), node("http://example.org/to".to_owned()), target));
+                }
+                let text = PageText {
+                    title: Some("Title".to_owned()),
+                    body: "What the page shows.".to_owned(),
+                    language: None,
+                };
+                let triples = triples.iter().map(Triple::as_ref);
+                for document in documents(page.as_ref().into(), triples, Some(&text)) {
+                    let graph = GraphOfDocuments { number, site: None, page: Some(&text) };
+                    segment.add(&ours, &hasher, graph, &document)?;
+                    let mut theirs = tantivy::TantivyDocument::new();
+                    theirs.add_u64(fields.graph, number);
+                    let joined = |texts: &Texts<'_>| texts.iter().collect::<Vec<_>>().join("\n");
+                    match &document {
+                        Document::Links(links) => {
+                            links.iter().for_each(|(_, words)| theirs.add_text(fields.body, joined(words)));
+                        }
+                        Document::Subject(subject) => {
+                            if let Some((_, label)) = subject.label {
+                                theirs.add_text(fields.label, label);
+                            }
+                            theirs.add_text(fields.body, joined(&subject.body));
+                        }
+                    }
+                    their_writer.add_document(theirs)?;
+                }
+            }
+            let meta = segment.finish()?.ok_or("there are documents")?;
+            our_writer.add_segment(meta)?;
+            our_writer.commit()?;
+            their_writer.commit()?;
+            for name in [GRAPH, "label", "body"] {
+                assert_eq!(contents(&ours, name)?, contents(&theirs, name)?, "{name}");
+            }
+            for (index, writer) in [(&ours, &mut our_writer), (&theirs, &mut their_writer)] {
+                assert_eq!(index.validate_checksum()?.len(), 0);
+                writer.delete_all_documents()?;
+                writer.commit()?;
+            }
+        }
+        assert!(segment.finish()?.is_none());
+        Ok(())
+    }
+}

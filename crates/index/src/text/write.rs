@@ -208,3 +208,64 @@ fn merge_policy() -> Box<LogMergePolicy> {
     policy.set_del_docs_ratio_before_merge(0.5);
     Box::new(policy)
 }
+
+#[cfg(test)]
+mod tests {
+    use oxrdf::{Literal, NamedNode, Triple};
+
+    use super::*;
+
+    fn write(text: &mut TextWriter, replace: bool, words: &str) -> Result<(), IndexError> {
+        let hasher = TermHasher::new([7; 16]);
+        let graph = NamedNode::new_unchecked("http://example.org/");
+        let label = NamedNode::new_unchecked("http://www.w3.org/2000/01/rdf-schema#label");
+        let triples = [Triple::new(graph.clone(), label, Literal::from(words))];
+        let name = GraphNameRef::from(graph.as_ref());
+        text.write(&hasher, (name, hasher.graph(name)), replace, triples.iter().map(Triple::as_ref), None)
+    }
+
+    #[track_caller]
+    fn check(text: &TextWriter, documents: u64) -> Result<(), IndexError> {
+        assert_eq!(text.searcher()?.document_count(), documents);
+        Ok(())
+    }
+
+    #[test]
+    fn what_is_deleted_comes_back_with_a_rollback() -> Result<(), Box<dyn std::error::Error>> {
+        let folder = tempfile::tempdir()?;
+        let mut text = TextWriter::open(folder.path(), None, 1 << 20)?;
+        write(&mut text, false, "first")?;
+        text.commit()?;
+        check(&text, 1)?;
+        // Tantivy knows of the deletion, and of the segment.
+        write(&mut text, true, "second")?;
+        text.hand_over()?;
+        text.rollback()?;
+        check(&text, 1)?;
+        // Of what comes after a deletion nothing is deleted; of what comes before, everything.
+        for _ in 0..3 {
+            write(&mut text, true, "third")?;
+            text.commit()?;
+            check(&text, 1)?;
+        }
+        let (meta, retired) = text.take_state();
+        text.remove(&retired);
+        drop(text);
+        let mut text = TextWriter::open(folder.path(), Some(&meta), 1 << 20)?;
+        check(&text, 1)?;
+        write(&mut text, false, "fourth")?;
+        text.commit()?;
+        check(&text, 2)?;
+        Ok(())
+    }
+
+    #[test]
+    fn deletions_that_find_nothing_wait_for_nothing() -> Result<(), Box<dyn std::error::Error>> {
+        let folder = tempfile::tempdir()?;
+        let mut text = TextWriter::open(folder.path(), None, 1 << 20)?;
+        write(&mut text, true, "first")?;
+        text.commit()?;
+        check(&text, 1)?;
+        Ok(())
+    }
+}
