@@ -1,9 +1,9 @@
 //! Generates a crawl, commits it in batches, and prints what writing and reading cost.
 //!
-//! `cargo run --release -p webloom-index --example ingest -- [PAGES] [PAGES PER BATCH] [--no-text] [--replace] [--write-only]`
+//! `cargo run --release -p webloom-index --example ingest -- [PAGES] [PAGES PER BATCH] [--no-text] [--long] [--replace] [--write-only]`
 //! `cargo run --release -p webloom-index --example ingest -- --write-files DIR [QUADS [PARTS]]`
 //!
-//! With `--replace` the second half of the commits writes the pages of the first half again. The second form writes the same
+//! With `--long` each page shows a thousand words, of a language of 200,000 of which few are used often. With `--replace` the second half of the commits writes the pages of the first half again. The second form writes the same
 //! crawl, and an RDF file of another shape (many properties of many things, in no graph), as N-Quads for `webloom load` and its
 //! peers; in several parts, the crawl alone.
 
@@ -29,6 +29,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments: Vec<String> = std::env::args().skip(1).collect();
     let has = |flag: &str| arguments.iter().any(|argument| argument == flag);
     let (with_text, replace, write_only) = (!has("--no-text"), has("--replace"), has("--write-only"));
+    let long = has("--long");
     let write_files = has("--write-files");
     arguments.retain(|argument| !argument.starts_with("--"));
     if write_files {
@@ -56,7 +57,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let mut batch = Batch::new();
         for number in first..(first + per_batch).min(pages) {
             let number = if replace { number % (pages / 2) } else { number };
-            batch.push(page(number, &mut random));
+            let mut page = page(number, &mut random);
+            if long && let Some(text) = &mut page.text {
+                text.body = language(&mut random, 1_000);
+            }
+            batch.push(page);
             batch.push(metadata(number));
         }
         generating += thread_cpu_seconds() - before;
@@ -75,8 +80,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         started.elapsed().as_secs_f64() - committed
     );
     println!(
-        "{:.0} quads per CPU-second (text, merges and all; making the pages not counted)",
-        quads as f64 / cpu
+        "{:.0} quads, {:.0} pages per CPU-second (text, merges and all; making the pages not counted)",
+        quads as f64 / cpu,
+        pages as f64 / cpu
     );
     println!("{} segments, {} terms, {} text documents", stats.segments, stats.terms, stats.text_documents);
     let per_quad = |bytes: u64| bytes as f64 / stats.quads as f64;
@@ -232,6 +238,23 @@ fn page_url(number: u64) -> String {
 
 fn words(random: &mut SmallRng, count: usize) -> String {
     (0..count).map(|_| WORDS[random.random_range(0..WORDS.len())]).collect::<Vec<_>>().join(" ")
+}
+
+/// Words of a language that nobody speaks, the n-th of them as often as Zipf's law says.
+fn language(random: &mut SmallRng, count: usize) -> String {
+    const SYLLABLES: [&str; 16] =
+        ["ka", "lo", "mi", "ter", "sa", "ne", "ru", "vi", "pon", "da", "el", "or", "shi", "ba", "gro", "in"];
+    const WORDS_KNOWN: f64 = 200_000.0;
+    let mut text = String::new();
+    for _ in 0..count {
+        let mut rank = WORDS_KNOWN.powf(random.random::<f64>()) as usize;
+        while rank > 0 {
+            text.push_str(SYLLABLES[rank % SYLLABLES.len()]);
+            rank /= SYLLABLES.len();
+        }
+        text.push(' ');
+    }
+    text
 }
 
 /// A page much like others: a title, links with anchor texts, a few described things.

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::sync::Arc;
 
+use foldhash::fast::RandomState;
 use oxrdf::{GraphNameRef, Quad, QuadRef, TripleRef};
 use parking_lot::MutexGuard;
 
@@ -16,6 +17,7 @@ use crate::segment::Segment;
 use crate::segment::build::SegmentBuilder;
 use crate::segment::read::segment_path;
 use crate::term::TermHasher;
+use crate::text::may_have_documents;
 use crate::writer::{CommitReceipt, Index, Shared, Writer};
 
 /// Quads that are taken over together. Subjects are described for search by what one such lot says of them.
@@ -82,7 +84,7 @@ impl Import<'_> {
     /// Quads that are there already, taken over without a copy. Subjects are described for search by what these say of them.
     pub fn add_all<'q>(
         &mut self,
-        quads: impl Iterator<Item = QuadRef<'q>> + Clone,
+        quads: impl Iterator<Item = QuadRef<'q>> + Clone + Send,
     ) -> Result<(), IndexError> {
         self.take_lot()?;
         self.take(quads)
@@ -129,21 +131,41 @@ impl Import<'_> {
         Ok(())
     }
 
-    fn take<'q>(&mut self, quads: impl Iterator<Item = QuadRef<'q>> + Clone) -> Result<(), IndexError> {
-        let mut with_text: HashMap<GraphNameRef<'_>, bool> = HashMap::new();
-        if self.shared.config.index_text {
-            let mut by_graph: HashMap<GraphNameRef<'_>, Vec<TripleRef<'_>>> = HashMap::new();
-            for quad in quads.clone() {
-                by_graph.entry(quad.graph_name).or_default().push(triple_of(quad));
-            }
-            let text = self.writer.text.as_mut().ok_or(IndexError::Stopped)?;
-            for (graph, triples) in by_graph {
-                let id = self.hasher.graph(graph);
-                let documents =
-                    text.write(&self.shared.hasher, (graph, id), false, triples.into_iter(), None)?;
-                with_text.insert(graph, documents > 0);
-            }
+    fn take<'q>(
+        &mut self,
+        quads: impl Iterator<Item = QuadRef<'q>> + Clone + Send,
+    ) -> Result<(), IndexError> {
+        if !self.shared.config.index_text {
+            return self.take_quads(quads, &HashMap::default());
         }
+        let mut by_graph: HashMap<GraphNameRef<'_>, Vec<TripleRef<'_>>, RandomState> = HashMap::default();
+        for quad in quads.clone() {
+            by_graph.entry(quad.graph_name).or_default().push(triple_of(quad));
+        }
+        let with_text = by_graph
+            .iter()
+            .map(|(graph, triples)| (*graph, may_have_documents(*graph, triples.iter().copied(), None)))
+            .collect();
+        let mut text = self.writer.text.take().ok_or(IndexError::Stopped)?;
+        let hasher = self.hasher;
+        let words = || {
+            for (graph, triples) in by_graph {
+                text.write(hasher, (graph, hasher.graph(graph)), false, triples.into_iter(), None)?;
+            }
+            Ok(())
+        };
+        let shared = self.shared;
+        let taken = shared.beside(words, || self.take_quads(quads, &with_text));
+        self.writer.text = Some(text);
+        taken
+    }
+
+    /// Takes quads over whose words are taken care of; it is known which graphs may have some.
+    fn take_quads<'q>(
+        &mut self,
+        quads: impl Iterator<Item = QuadRef<'q>>,
+        with_text: &HashMap<GraphNameRef<'q>, bool, RandomState>,
+    ) -> Result<(), IndexError> {
         let mut last = None;
         for quad in quads {
             let graph = quad.graph_name;

@@ -8,13 +8,16 @@
 
 use std::collections::HashMap;
 use std::fs::{self, File, TryLockError};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 
-use oxrdf::{GraphName, Quad, Triple};
+use foldhash::fast::RandomState;
+use oxrdf::{GraphName, Quad, Triple, TripleRef};
 use parking_lot::{Condvar, Mutex, RwLock};
+use rayon::{ThreadPool, ThreadPoolBuilder};
 use webloom_model::PageText;
 
 use crate::error::IndexError;
@@ -25,7 +28,7 @@ use crate::segment::build::SegmentBuilder;
 use crate::segment::read::segment_path;
 use crate::snapshot::Snapshot;
 use crate::term::{TermHasher, TermId};
-use crate::text::TextWriter;
+use crate::text::{TextWriter, may_have_documents};
 use crate::view::View;
 
 /// What happens to what a graph held before.
@@ -158,8 +161,7 @@ pub struct IndexConfig {
     pub import_segment_bytes: usize,
     /// Whether words are indexed for search. What is committed without stays unfindable by words.
     pub index_text: bool,
-    /// Memory of the text index's writer. Its tables are made anew for every commit, so more than a commit needs costs time;
-    /// large imports want more.
+    /// Words are written to a segment of the text index when they take about this much memory, twelve bytes each. Large imports want more.
     pub text_memory_bytes: usize,
 }
 
@@ -175,7 +177,7 @@ impl Default for IndexConfig {
             disk_reserve_bytes: 256 << 20,
             import_segment_bytes: 192 << 20,
             index_text: true,
-            text_memory_bytes: 16 << 20,
+            text_memory_bytes: 64 << 20,
         }
     }
 }
@@ -206,6 +208,8 @@ pub(crate) struct Shared {
     /// How many threads wait for merges to end.
     pub(crate) hurried: AtomicUsize,
     pub(crate) stop: AtomicBool,
+    /// One thread, kept: what it freed after a commit serves the next.
+    words: ThreadPool,
 }
 
 /// What only one thread at a time may change.
@@ -262,6 +266,13 @@ impl Index {
         let segments = open_segments(directory, &manifest, None)?;
         let searcher = text.searcher()?;
         let view = View::new(manifest.generation, Arc::clone(&hasher), &segments, searcher, None);
+        let words = ThreadPoolBuilder::new()
+            .num_threads(1)
+            .thread_name(|_| "index-words".to_owned())
+            .build()
+            .map_err(|error| {
+                IndexError::io("start the thread for the words of", directory)(io::Error::other(error))
+            })?;
         let shared = Arc::new(Shared {
             directory: directory.to_owned(),
             config,
@@ -274,6 +285,7 @@ impl Index {
             merge_changed: Condvar::new(),
             hurried: AtomicUsize::new(0),
             stop: AtomicBool::new(false),
+            words,
         });
         let merger = if config.merge_in_background {
             let shared = Arc::clone(&shared);
@@ -435,9 +447,16 @@ struct Collapsed<'a> {
     text: Option<&'a PageText>,
 }
 
+impl<'a> Collapsed<'a> {
+    fn triples(&self) -> impl Iterator<Item = TripleRef<'a>> {
+        self.triples.iter().flat_map(|triples| triples.iter()).map(Triple::as_ref)
+    }
+}
+
 fn collapse(batch: &Batch) -> Vec<Collapsed<'_>> {
     let mut graphs: Vec<Collapsed<'_>> = Vec::with_capacity(batch.writes.len());
-    let mut places: HashMap<&GraphName, usize> = HashMap::with_capacity(batch.writes.len());
+    let mut places: HashMap<&GraphName, usize, RandomState> = HashMap::default();
+    places.reserve(batch.writes.len());
     for write in &batch.writes {
         let place = *places.entry(&write.graph).or_insert_with(|| {
             graphs.push(Collapsed { graph: &write.graph, replaces: false, triples: Vec::new(), text: None });
@@ -498,31 +517,7 @@ impl Shared {
         writer.manifest.next_segment += 1;
         let path = segment_path(&self.directory, number);
         let before = Arc::clone(&self.current.read());
-        let written = (|| {
-            let mut builder = SegmentBuilder::new(&self.hasher);
-            for graph in &graphs {
-                let name = graph.graph.as_ref();
-                let triples = || graph.triples.iter().flat_map(|triples| triples.iter()).map(Triple::as_ref);
-                let mut has_text = false;
-                if self.config.index_text {
-                    // Its own thread indexes it while this one goes on with quads.
-                    let id = self.hasher.graph(name);
-                    let replaces_text = graph.replaces && Self::has_text(&before, id);
-                    has_text =
-                        text.write(&self.hasher, (name, id), replaces_text, triples(), graph.text)? > 0;
-                }
-                builder.begin_graph(name, graph.replaces, has_text);
-                for triple in triples() {
-                    builder.triple(triple, name);
-                }
-            }
-            if builder.is_empty() {
-                return Ok((0, None));
-            }
-            let compress = builder.rows() as u64 > self.config.small_segment_quads;
-            let quads = builder.write(&path, compress)?;
-            Ok((quads, Some(Arc::new(Segment::open(&self.directory, number)?))))
-        })();
+        let written = self.write(&graphs, text, &before, number);
         let (quads, segment) = match written {
             Ok(written) => written,
             Err(error) => {
@@ -546,6 +541,58 @@ impl Shared {
                 Err(error)
             }
         }
+    }
+
+    /// Writes the segment of a batch, and on a thread of their own its words. Says how many quads there are.
+    fn write(
+        &self,
+        graphs: &[Collapsed<'_>],
+        text: &mut TextWriter,
+        before: &View,
+        number: u64,
+    ) -> Result<(u64, Option<Arc<Segment>>), IndexError> {
+        let indexes_text = self.config.index_text;
+        let words = || {
+            for graph in graphs {
+                let name = graph.graph.as_ref();
+                let id = self.hasher.graph(name);
+                let replaces = graph.replaces && !id.is_metadata() && Self::has_text(before, id);
+                text.write(&self.hasher, (name, id), replaces, graph.triples(), graph.text)?;
+            }
+            text.hand_over()
+        };
+        let quads = || {
+            let mut builder = SegmentBuilder::new(&self.hasher);
+            for graph in graphs {
+                let name = graph.graph.as_ref();
+                let has_text = indexes_text && may_have_documents(name, graph.triples(), graph.text);
+                builder.begin_graph(name, graph.replaces, has_text);
+                for triple in graph.triples() {
+                    builder.triple(triple, name);
+                }
+            }
+            if builder.is_empty() {
+                return Ok((0, None));
+            }
+            let compress = builder.rows() as u64 > self.config.small_segment_quads;
+            let quads = builder.write(&segment_path(&self.directory, number), compress)?;
+            Ok((quads, Some(Arc::new(Segment::open(&self.directory, number)?))))
+        };
+        if indexes_text { self.beside(words, quads) } else { quads() }
+    }
+
+    /// Writes words on their own thread while this one writes quads.
+    pub(crate) fn beside<T>(
+        &self,
+        words: impl FnOnce() -> Result<(), IndexError> + Send,
+        quads: impl FnOnce() -> Result<T, IndexError>,
+    ) -> Result<T, IndexError> {
+        let mut written = Ok(());
+        let done = self.words.in_place_scope(|scope| {
+            scope.spawn(|_| written = words());
+            quads()
+        });
+        written.and(done)
     }
 
     /// Makes these segments, and the text as committed last, what the index consists of.

@@ -63,6 +63,19 @@ impl CommitDirectory {
         (String::from_utf8_lossy(meta).into_owned(), std::mem::take(&mut state.retired))
     }
 
+    /// The current `meta.json`.
+    pub(crate) fn meta(&self) -> Option<Vec<u8>> {
+        self.state.lock().meta.clone()
+    }
+
+    /// Makes an older `meta.json` current again, one since which nothing was taken with [`CommitDirectory::take_state`].
+    pub(crate) fn restore(&self, meta: Vec<u8>) {
+        let mut state = self.state.lock();
+        state.meta = Some(meta);
+        // It may need what was to go. What it does not need goes when the index is next opened.
+        state.retired.clear();
+    }
+
     /// Removes files that [`CommitDirectory::take_state`] gave.
     pub(crate) fn remove(&self, retired: &[PathBuf]) {
         for path in retired {

@@ -8,19 +8,18 @@
 
 use std::collections::{HashMap, HashSet};
 
+use foldhash::fast::RandomState;
 use oxrdf::{GraphNameRef, NamedOrBlankNodeRef, TermRef, TripleRef};
-use tantivy::schema::TantivyDocument;
 use webloom_model::PageText;
-use webloom_model::vocab::rdf;
+use webloom_model::vocab::{is_derived_graph, rdf};
 
+use super::floor_boundary;
 use super::shape::{Shape, namespace, primary_language};
-use super::{Fields, floor_boundary};
-use crate::term::TermHasher;
 
 /// Most bytes of text indexed for one subject of one page.
-const BODY_BYTES_MAX: usize = 32 * 1024;
+pub(super) const BODY_BYTES_MAX: usize = 32 * 1024;
 /// Most bytes of a label.
-const LABEL_BYTES_MAX: usize = 512;
+pub(super) const LABEL_BYTES_MAX: usize = 512;
 /// Most links in one document. A page with more has several.
 const LINKS_MAX: usize = 64;
 pub(crate) const RDFS_LABEL: &str = "http://www.w3.org/2000/01/rdf-schema#label";
@@ -49,41 +48,49 @@ pub(super) enum Document<'a> {
     /// A subject and what is said of it.
     Subject(SubjectText<'a>),
     /// The words of links, each with its target.
-    Links(Vec<(&'a str, String)>),
+    Links(Vec<(&'a str, Texts<'a>)>),
 }
 
-impl<'a> Document<'a> {
-    pub(super) fn into_tantivy(
-        self,
-        fields: Fields,
-        hasher: &TermHasher,
-        page: Option<&'a PageText>,
-    ) -> TantivyDocument {
-        match self {
-            Self::Subject(subject) => subject.into_tantivy(fields, hasher, page),
-            Self::Links(links) => {
-                let mut document = TantivyDocument::new();
-                // Not as labels: the lengths of names would be measured by them.
-                for (_, words) in links {
-                    document.add_text(fields.body, words);
-                }
-                document
-            }
+/// Texts that are indexed one after the other, as if they were one with a space in between.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Texts<'a> {
+    texts: Vec<&'a str>,
+    /// Of all, and of what is between them.
+    bytes: usize,
+}
+
+impl<'a> Texts<'a> {
+    /// One more text, or as much of it as there is room for.
+    fn push(&mut self, text: &'a str) {
+        if self.bytes >= BODY_BYTES_MAX || text.is_empty() {
+            return;
         }
+        self.bytes += usize::from(!self.texts.is_empty());
+        let end = floor_boundary(text, BODY_BYTES_MAX - self.bytes);
+        self.bytes += end;
+        self.texts.push(&text[..end]);
+    }
+
+    fn is_empty(&self) -> bool {
+        self.texts.is_empty()
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &'a str> {
+        self.texts.iter().copied()
     }
 }
 
 /// One subject of one graph, in words. The label is not repeated in the body: both are searched.
 #[derive(Debug)]
 pub(super) struct SubjectText<'a> {
-    subject: NamedOrBlankNodeRef<'a>,
-    label: Option<(usize, &'a str)>,
-    body: String,
-    shape: Shape<'a>,
+    pub(super) subject: NamedOrBlankNodeRef<'a>,
+    pub(super) label: Option<(usize, &'a str)>,
+    pub(super) body: Texts<'a>,
+    pub(super) shape: Shape<'a>,
     /// Nothing is said of it but `rdfs:label`s.
     only_named: bool,
     /// It is the page: its words include the text that the page shows.
-    is_page: bool,
+    pub(super) is_page: bool,
 }
 
 impl<'a> SubjectText<'a> {
@@ -91,54 +98,27 @@ impl<'a> SubjectText<'a> {
         Self {
             subject,
             label: None,
-            body: String::new(),
+            body: Texts::default(),
             shape: Shape::default(),
             only_named: true,
             is_page: false,
         }
     }
+}
 
-    fn push(&mut self, text: &str) {
-        if self.body.len() >= BODY_BYTES_MAX || text.is_empty() {
-            return;
-        }
-        if !self.body.is_empty() {
-            self.body.push('\n');
-        }
-        self.body.push_str(text);
-        let end = floor_boundary(&self.body, BODY_BYTES_MAX);
-        self.body.truncate(end);
-    }
+/// False when a graph has no documents; true when it may have some.
+pub(crate) fn may_have_documents<'a>(
+    graph: GraphNameRef<'_>,
+    mut triples: impl Iterator<Item = TripleRef<'a>>,
+    page: Option<&PageText>,
+) -> bool {
+    !is_left_out(graph)
+        && (page.is_some() || triples.any(|triple| matches!(triple.object, TermRef::Literal(_))))
+}
 
-    fn into_tantivy(
-        mut self,
-        fields: Fields,
-        hasher: &TermHasher,
-        page: Option<&'a PageText>,
-    ) -> TantivyDocument {
-        let mut document = TantivyDocument::new();
-        document.add_u64(fields.subject, hasher.subject(self.subject).number());
-        if let Some((_, label)) = self.label {
-            document.add_text(fields.label, &label[..floor_boundary(label, LABEL_BYTES_MAX)]);
-        }
-        if !self.body.is_empty() {
-            document.add_text(fields.body, &self.body);
-        }
-        if let Some(language) = page.and_then(|page| page.language.as_deref()).and_then(primary_language) {
-            self.shape.assume_language(language);
-        }
-        if let Some(shape) = self.shape.to_key() {
-            document.add_text(fields.shape, shape);
-        }
-        if let Some(page) = page.filter(|_| self.is_page) {
-            let end = floor_boundary(&page.body, BODY_BYTES_MAX);
-            document.add_text(fields.page_body, &page.body[..end]);
-            if let Some(title) = &page.title {
-                document.add_text(fields.page_title, &title[..floor_boundary(title, LABEL_BYTES_MAX)]);
-            }
-        }
-        document
-    }
+/// True for graphs that no page wrote.
+pub(super) fn is_left_out(graph: GraphNameRef<'_>) -> bool {
+    matches!(graph, GraphNameRef::NamedNode(node) if is_derived_graph(node.as_str()))
 }
 
 /// The documents of a graph: subjects in order of appearance, then links.
@@ -153,7 +133,7 @@ pub(super) fn documents<'a>(
         GraphNameRef::DefaultGraph => None,
     };
     let mut subjects: Vec<SubjectText<'a>> = Vec::new();
-    let mut places: HashMap<NamedOrBlankNodeRef<'a>, usize> = HashMap::new();
+    let mut places: HashMap<NamedOrBlankNodeRef<'a>, usize, RandomState> = HashMap::default();
     let mut last: Option<(NamedOrBlankNodeRef<'a>, usize)> = None;
     let mut at = |subjects: &mut Vec<SubjectText<'a>>, subject| {
         if let Some((known, place)) = last
@@ -168,7 +148,7 @@ pub(super) fn documents<'a>(
         last = Some((subject, place));
         place
     };
-    let mut linked: HashSet<&'a str> = HashSet::new();
+    let mut linked: HashSet<&'a str, RandomState> = HashSet::default();
     for triple in triples {
         let place = at(&mut subjects, triple.subject);
         let text = &mut subjects[place];
@@ -181,12 +161,12 @@ pub(super) fn documents<'a>(
                 {
                     // A name that turns out not to be the best is text like any other.
                     if let Some((_, second)) = text.label.replace((rank, literal.value())) {
-                        text.push(second);
+                        text.body.push(second);
                     }
                 }
                 text.only_named &= predicate == RDFS_LABEL;
                 if text.label.is_none_or(|(_, label)| label != literal.value()) {
-                    text.push(literal.value());
+                    text.body.push(literal.value());
                 }
                 if let Some(language) = literal.language().and_then(primary_language) {
                     text.shape.add_language(language);
@@ -217,16 +197,17 @@ pub(super) fn documents<'a>(
             if text.label.is_none() {
                 text.label = Some((LABEL_PREDICATES.len(), title));
             } else if text.label.is_some_and(|(_, label)| label != title)
-                && !text.body.contains(title.as_str())
+                && !text.body.iter().any(|text| text.contains(title.as_str()))
             {
-                text.push(title);
+                text.body.push(title);
             }
         }
-        text.push(&page.body);
+        text.body.push(&page.body);
     }
     let mut documents = Vec::new();
-    let mut links: Vec<(&'a str, String)> = Vec::new();
-    for subject in subjects {
+    let language = page.and_then(|page| page.language.as_deref()).and_then(primary_language);
+    let mut links: Vec<(&'a str, Texts<'a>)> = Vec::new();
+    for mut subject in subjects {
         if subject.body.is_empty() && subject.label.is_none_or(|(_, label)| label.is_empty()) {
             continue;
         }
@@ -234,7 +215,12 @@ pub(super) fn documents<'a>(
             NamedOrBlankNodeRef::NamedNode(node) if subject.is_link(node.as_str(), &linked) => {
                 links.push((node.as_str(), subject.words()));
             }
-            _ => documents.push(Document::Subject(subject)),
+            _ => {
+                if let Some(language) = language {
+                    subject.shape.assume_language(language);
+                }
+                documents.push(Document::Subject(subject));
+            }
         }
     }
     while !links.is_empty() {
@@ -244,18 +230,21 @@ pub(super) fn documents<'a>(
     documents
 }
 
-impl SubjectText<'_> {
+impl<'a> SubjectText<'a> {
     /// All its words.
-    fn words(&self) -> String {
-        let label = self.label.map_or("", |(_, label)| label);
-        if self.body.is_empty() { label.to_owned() } else { format!("{label} {}", self.body) }
+    fn words(&self) -> Texts<'a> {
+        let mut words = Texts::default();
+        for text in self.label.iter().map(|(_, label)| *label).chain(self.body.iter()) {
+            words.push(text);
+        }
+        words
     }
 
     /// True when the page links to this and says nothing else of it than the words of the link.
-    fn is_link(&self, iri: &str, linked: &HashSet<&str>) -> bool {
+    fn is_link(&self, iri: &str, linked: &HashSet<&str, RandomState>) -> bool {
         self.only_named
             && !self.shape.has_types()
-            && self.label.map_or(0, |(_, label)| label.len()) + self.body.len() <= LABEL_BYTES_MAX
+            && self.label.map_or(0, |(_, label)| label.len()) + self.body.bytes <= LABEL_BYTES_MAX
             && linked.contains(iri)
     }
 }
@@ -291,7 +280,8 @@ mod tests {
             .collect();
         assert_eq!(sizes, [0, 0, LINKS_MAX, 69 - LINKS_MAX]);
         let Document::Links(links) = &found[2] else { panic!("{found:?}") };
-        assert_eq!(links[1], ("http://example.org/2", "to 2".to_owned()));
+        assert_eq!(links[1].0, "http://example.org/2");
+        assert_eq!(links[1].1.texts, ["to 2"]);
     }
 
     #[test]
@@ -318,8 +308,19 @@ mod tests {
             panic!("{found:?}");
         };
         assert_eq!(thing.label, Some((0, "first")));
-        assert_eq!(thing.body, "second\nthird");
+        assert_eq!(thing.body.texts, ["second", "third"]);
         assert_eq!(page.label.map(|(_, label)| label), Some("The page"));
-        assert_eq!(page.body, "Words");
+        assert_eq!(page.body.texts, ["Words"]);
+    }
+    #[test]
+    fn a_long_text_is_cut() {
+        let long = "é".repeat(BODY_BYTES_MAX);
+        let mut texts = Texts::default();
+        for text in ["", "abc", &long, "more"] {
+            texts.push(text);
+        }
+        assert_eq!(texts.texts[0], "abc");
+        assert_eq!(texts.texts[1].len(), BODY_BYTES_MAX - 4);
+        assert_eq!(texts.texts.len(), 2);
     }
 }

@@ -4,7 +4,8 @@
 //! pages that speak of them, which [`entity`](crate::entity) shows to people and `SERVICE <urn:webloom:text>` to queries.
 //! Metadata graphs are left out: nobody searches the web for "application/xhtml+xml" and wants the crawler's diary.
 //!
-//! What becomes a document is in [`documents`]; when a state becomes current is decided elsewhere: see [`directory`]. A search goes
+//! What becomes a document is in [`documents`], how documents become files in [`segment`]; when a state becomes current is decided elsewhere: see
+//! [`directory`]. A search goes
 //! from what was typed ([`typed`]) to the words of the index ([`expand`]), to documents and subjects ([`collect`]), and back
 //! to the quads for what is shown of them ([`literals`]).
 
@@ -17,7 +18,9 @@ mod hits;
 pub(crate) mod literals;
 pub(crate) mod matching;
 mod search;
+mod segment;
 pub(crate) mod shape;
+mod table;
 pub(crate) mod things;
 pub(crate) mod typed;
 mod words;
@@ -30,12 +33,13 @@ use oxrdf::{NamedNode, NamedOrBlankNode};
 use tantivy::schema::{
     FAST, Field, INDEXED, IndexRecordOption, STORED, Schema, TextFieldIndexing, TextOptions,
 };
-use tantivy::tokenizer::{AsciiFoldingFilter, TextAnalyzer};
+use tantivy::tokenizer::TextAnalyzer;
 
 use self::words::Words;
 use crate::error::IndexError;
 
 pub(crate) use self::describe::describe;
+pub(crate) use self::documents::may_have_documents;
 pub use self::hits::LiteralHit;
 pub(crate) use self::hits::{Detail, hits, hits_of, literal_hits, node};
 pub(crate) use self::search::TextSearcher;
@@ -89,49 +93,44 @@ pub struct Snippet {
 }
 
 /// What tantivy keeps of a document. Each indexed field costs every commit and every merge a dictionary, so there are few; and
-/// nothing is kept that the quads have.
+/// nothing is kept that the quads have. Columns are known by name: [`GRAPH`], [`SUBJECT`], [`SITE`] and [`SHAPE`].
 #[derive(Debug, Clone, Copy)]
 struct Fields {
     /// The [`number`](crate::TermId) of the graph's name, by which its documents are deleted. Half of a keyed hash is enough to
     /// tell pages apart.
     graph: Field,
-    /// The number of the subject; a document of links has none.
-    subject: Field,
     label: Field,
     body: Field,
-    /// See [`shape::site_of`].
-    site: Field,
-    /// See [`shape::Shape`].
-    shape: Field,
     /// The text that a page shows, for snippets: no quad has it.
     page_body: Field,
     page_title: Field,
 }
 
 const GRAPH: &str = "graph";
+/// The number of the subject; a document of links has none.
 const SUBJECT: &str = "subject";
+/// See [`shape::site_of`].
 const SITE: &str = "site";
+/// See [`shape::Shape`].
 const SHAPE: &str = "shape";
 
 impl Fields {
-    fn schema() -> (Schema, Self) {
+    fn schema() -> Schema {
         let indexing = TextFieldIndexing::default()
             .set_tokenizer(TOKENIZER)
             .set_index_option(IndexRecordOption::WithFreqsAndPositions);
         let text = TextOptions::default().set_indexing_options(indexing);
         let column = TextOptions::default().set_fast("raw");
         let mut schema = Schema::builder();
-        let fields = Self {
-            graph: schema.add_u64_field(GRAPH, INDEXED | FAST),
-            subject: schema.add_u64_field(SUBJECT, FAST),
-            label: schema.add_text_field("label", text.clone()),
-            body: schema.add_text_field("body", text),
-            site: schema.add_text_field(SITE, column.clone()),
-            shape: schema.add_text_field(SHAPE, column),
-            page_body: schema.add_text_field("page_body", STORED),
-            page_title: schema.add_text_field("page_title", STORED),
-        };
-        (schema.build(), fields)
+        schema.add_u64_field(GRAPH, INDEXED | FAST);
+        schema.add_u64_field(SUBJECT, FAST);
+        schema.add_text_field("label", text.clone());
+        schema.add_text_field("body", text);
+        schema.add_text_field(SITE, column.clone());
+        schema.add_text_field(SHAPE, column);
+        schema.add_text_field("page_body", STORED);
+        schema.add_text_field("page_title", STORED);
+        schema.build()
     }
 
     fn of(schema: &Schema, root: &Path) -> Result<Self, IndexError> {
@@ -142,13 +141,13 @@ impl Fields {
                 known: TEXT_FORMAT_VERSION,
             })
         };
+        for column in [SUBJECT, SITE, SHAPE] {
+            field(column)?;
+        }
         Ok(Self {
             graph: field(GRAPH)?,
-            subject: field(SUBJECT)?,
             label: field("label")?,
             body: field("body")?,
-            site: field(SITE)?,
-            shape: field(SHAPE)?,
             page_body: field("page_body")?,
             page_title: field("page_title")?,
         })
@@ -158,7 +157,7 @@ impl Fields {
 pub(crate) fn analyzer() -> TextAnalyzer {
     // No stemming here: pages come in every language, and a stemmer for the wrong one loses words. It is done to what is
     // typed (see `expand`). Accents are folded, because people type without them.
-    TextAnalyzer::builder(Words::default()).filter(AsciiFoldingFilter).build()
+    TextAnalyzer::from(Words::default())
 }
 
 /// The largest place not after `limit` where the text may be cut.
