@@ -208,16 +208,13 @@ impl UrlLog {
 impl LogReader {
     /// The record at a position.
     pub fn read(&self, position: u64) -> Result<Logged, FrontierError> {
-        let bytes = self.bytes(position)?;
-        let record = decode(position, &bytes)?;
+        let (mut room, mut parent_room) = (Room::default(), Room::default());
+        let record = decode(position, self.bytes(position, &mut room)?)?;
         let url = |text: &str| PageUrl::parse(text).map_err(|problem| damaged(position, problem.to_string()));
         let found_on = match record.found_on {
             Source::Nowhere => None,
             Source::Text(text) => Some(url(text)?),
-            Source::At(parent) => {
-                let bytes = self.bytes(parent)?;
-                Some(url(decode(parent, &bytes)?.url)?)
-            }
+            Source::At(parent) => Some(url(decode(parent, self.bytes(parent, &mut parent_room)?)?.url)?),
         };
         Ok(Logged {
             candidate: LinkCandidate {
@@ -264,8 +261,9 @@ impl LogReader {
             }
             if offset == 0 {
                 // Longer than the chunk, or the end of what was written.
-                let record = self.bytes(at)?;
-                let Record { url, depth, .. } = decode(at, &record)?;
+                let mut room = Room::default();
+                let record = self.bytes(at, &mut room)?;
+                let Record { url, depth, .. } = decode(at, record)?;
                 tell(url, at, depth)?;
                 offset = record.len();
             }
@@ -284,23 +282,35 @@ impl LogReader {
     }
 
     /// Header and payload.
-    fn bytes(&self, position: u64) -> Result<Vec<u8>, FrontierError> {
+    fn bytes<'r>(&self, position: u64, room: &'r mut Room) -> Result<&'r [u8], FrontierError> {
         let segment = self.segment(position)?;
         let offset = position % SEGMENT_BYTES;
-        let mut bytes = vec![0; READ_BYTES];
-        let read = read_at(&segment, &mut bytes, offset).map_err(|error| log_error(&error))?;
-        let Some(header) = bytes[..read].get(..HEADER_BYTES) else {
+        let read = read_at(&segment, &mut room.short, offset).map_err(|error| log_error(&error))?;
+        let Some(header) = room.short[..read].get(..HEADER_BYTES) else {
             return Err(damaged(position, "behind the end of the log".to_owned()));
         };
         let whole = HEADER_BYTES + payload_bytes(position, header)?;
-        bytes.resize(whole, 0);
-        if let Some(rest) = bytes.get_mut(read..) {
-            read_exact_at(&segment, rest, offset + read as u64).map_err(|error| match error.kind() {
-                io::ErrorKind::UnexpectedEof => damaged(position, "cut off".to_owned()),
-                _ => log_error(&error),
-            })?;
+        if whole <= read {
+            return Ok(&room.short[..whole]);
         }
-        Ok(bytes)
+        room.long.resize(whole, 0);
+        read_exact_at(&segment, &mut room.long, offset).map_err(|error| match error.kind() {
+            io::ErrorKind::UnexpectedEof => damaged(position, "cut off".to_owned()),
+            _ => log_error(&error),
+        })?;
+        Ok(&room.long)
+    }
+}
+
+/// Where a record is read to: most are short.
+struct Room {
+    short: [u8; READ_BYTES],
+    long: Vec<u8>,
+}
+
+impl Default for Room {
+    fn default() -> Self {
+        Self { short: [0; READ_BYTES], long: Vec::new() }
     }
 }
 

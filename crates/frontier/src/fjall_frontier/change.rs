@@ -40,7 +40,11 @@ pub(super) struct Change<'a> {
     pub indexed: i64,
     pub no_page: i64,
     pub known: u64,
-    pub hosts: HashMap<Box<str>, HostChange>,
+    /// In the order they came up: those that are new take turns in this order.
+    pub hosts: Vec<HostChange>,
+    /// Their places by the keys of their names, and the place that was asked for last: links of a page mostly stay on a host.
+    host_places: HashMap<UrlKey, usize, BuildAlready>,
+    host_last: usize,
     /// Domains whose counts change, while there is a budget for them.
     pub domains: HashMap<Box<str>, DomainRecord>,
     /// Keys that are new, with their spots.
@@ -52,9 +56,11 @@ pub(super) struct Change<'a> {
 
 /// What happens to a host.
 pub(super) struct HostChange {
-    /// Which one it is in this change: hosts that are new take turns in this order.
-    pub number: usize,
+    pub name: Box<str>,
+    pub key: UrlKey,
     pub record: HostRecord,
+    /// True when nothing is stored of it yet.
+    pub new: bool,
     /// Whether it counted as a host with something queued.
     pub counted: bool,
     /// True when something on disk changes.
@@ -94,7 +100,9 @@ impl<'a> Change<'a> {
             indexed: 0,
             no_page: 0,
             known: 0,
-            hosts: HashMap::new(),
+            hosts: Vec::new(),
+            host_places: HashMap::default(),
+            host_last: 0,
             domains: HashMap::new(),
             fresh: Vec::new(),
             endings: Vec::new(),
@@ -171,9 +179,10 @@ impl<'a> Change<'a> {
         place: Place,
         attempt: u32,
     ) -> Result<&mut HostChange, FrontierError> {
-        let number = self.host(host)?.record.number;
-        self.queue.push(Entry::queued(number, place, attempt));
-        let host = self.changed_host(host)?;
+        let at = self.host_place(host)?;
+        let host = &mut self.hosts[at];
+        self.queue.push(Entry::queued(host.record.number, place, attempt));
+        host.changed = true;
         host.record.queued += 1;
         Ok(host)
     }
@@ -312,6 +321,7 @@ impl<'a> Change<'a> {
     /// Puts lives and what happens to the queues into the batch: the latter as one value, under the number of the change.
     pub fn batch_entries(&mut self) {
         self.lives.sort_by_key(|(key, _)| *key);
+        self.store.lives_absent.add(self.lives.iter().map(|(key, _)| UrlKey::from_bytes(*key)));
         for (key, life) in self.lives.drain(..) {
             self.batch.insert(&self.store.lives, key, life);
         }
@@ -334,21 +344,40 @@ impl<'a> Change<'a> {
 
     /// A host, as it will be after this change.
     pub fn host(&mut self, name: &str) -> Result<&mut HostChange, FrontierError> {
-        if !self.hosts.contains_key(name) {
-            let record = match self.writer.host(self.store, name)? {
-                Some(record) => record,
-                None => {
+        let at = self.host_place(name)?;
+        Ok(&mut self.hosts[at])
+    }
+
+    /// Where a host is among those of this change.
+    fn host_place(&mut self, name: &str) -> Result<usize, FrontierError> {
+        if self.hosts.get(self.host_last).is_some_and(|host| *host.name == *name) {
+            return Ok(self.host_last);
+        }
+        let key = self.store.secret.key(name);
+        self.host_last = match self.host_places.get(&key) {
+            Some(&at) => at,
+            None => {
+                let stored = self.writer.host_by_key(self.store, name, key)?;
+                let new = stored.is_none();
+                let record = stored.unwrap_or_else(|| {
                     let number = self.writer.host_next;
                     self.writer.host_next += 1;
                     HostRecord { number, ..HostRecord::default() }
-                }
-            };
-            let number = self.hosts.len();
-            let change =
-                HostChange { number, counted: record.counts(), record, changed: false, fresh: Vec::new() };
-            self.hosts.insert(name.into(), change);
-        }
-        self.hosts.get_mut(name).ok_or(FrontierError::Unsupported("a host that was just added"))
+                });
+                self.hosts.push(HostChange {
+                    name: name.into(),
+                    key,
+                    new,
+                    counted: record.counts(),
+                    record,
+                    changed: false,
+                    fresh: Vec::new(),
+                });
+                self.host_places.insert(key, self.hosts.len() - 1);
+                self.hosts.len() - 1
+            }
+        };
+        Ok(self.host_last)
     }
 
     /// The same, marked as changed.
@@ -367,6 +396,9 @@ pub(super) fn domain(store: &Store, name: &str) -> Result<DomainRecord, Frontier
 
 /// What became of a URL; nothing while it only waits.
 pub(super) fn life(store: &Store, key: UrlKey) -> Result<Option<LifeRecord>, FrontierError> {
+    if !store.lives_absent.may_have(key) {
+        return Ok(None);
+    }
     let key = key.to_bytes();
     read(&store.lives, &key)?.map(|value| decode(&key, &value)).transpose()
 }

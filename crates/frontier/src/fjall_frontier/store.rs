@@ -6,8 +6,9 @@ use fjall::config::{FilterPolicy, FilterPolicyEntry};
 use fjall::{Database, Keyspace, KeyspaceCreateOptions};
 use webloom_model::FrontierError;
 
+use super::absent::{Absent, Making, Wanted};
 use crate::record::damaged;
-use crate::seen::Secret;
+use crate::seen::{Secret, UrlKey};
 
 /// The layout of the directory. One with another number is refused.
 const FORMAT: u32 = 3;
@@ -23,6 +24,8 @@ const WRITES_BYTES: u64 = 16 * 1024 * 1024;
 const JOURNAL_BYTES: u64 = 64 * 1024 * 1024;
 /// Threads that write files and merge them. With two, the first runs in circles on a core of its own while the second merges.
 const WORKERS: usize = 1;
+/// This part of the filters' memory is for hosts.
+const HOSTS_FILTER_PART: usize = 4;
 /// Longest key the store takes, less our prefix.
 const KEY_BYTES_MAX: usize = 60_000;
 
@@ -48,10 +51,15 @@ pub(super) struct Store {
     pub robots: Keyspace,
     pub contexts: Keyspace,
     pub secret: Secret,
+    /// Which URLs have no life, and which hosts no record.
+    pub lives_absent: Absent,
+    pub hosts_absent: Absent,
+    _making: Making,
 }
 
 impl Store {
-    pub fn open(directory: &Path) -> Result<Self, FrontierError> {
+    /// Opens the store of a directory, or creates it. `filter_bytes` is for what tells URLs without a life and hosts without a record.
+    pub fn open(directory: &Path, filter_bytes: usize) -> Result<Self, FrontierError> {
         let path = directory.join("store");
         // The first layout had the store where the directory is now.
         if !path.exists() && directory.join("keyspaces").exists() {
@@ -99,11 +107,28 @@ impl Store {
                 secret
             }
         };
+        let (lives, hosts) = (keyspace("lives")?, keyspace("hosts")?);
+        let wanted = [
+            Wanted {
+                keyspace: lives.clone(),
+                bytes: filter_bytes - filter_bytes / HOSTS_FILTER_PART,
+                key: Box::new(|key| Some(UrlKey::from_bytes(key.try_into().ok()?))),
+            },
+            Wanted {
+                keyspace: hosts.clone(),
+                bytes: filter_bytes / HOSTS_FILTER_PART,
+                key: Box::new(move |name| Some(secret.key(std::str::from_utf8(name).ok()?))),
+            },
+        ];
+        let ([lives_absent, hosts_absent], making) = Making::start(wanted)?;
         Ok(Self {
             changes: in_order("changes")?,
             later: in_order("later")?,
-            lives: keyspace("lives")?,
-            hosts: keyspace("hosts")?,
+            lives,
+            hosts,
+            lives_absent,
+            hosts_absent,
+            _making: making,
             rota: in_order("rota")?,
             exhausted: in_order("exhausted")?,
             domains: keyspace("domains")?,

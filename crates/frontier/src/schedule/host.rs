@@ -95,7 +95,7 @@ pub(super) struct Host {
     pub manners: Manners,
     /// True when the manners changed since they were last handed out to be stored.
     pub unsaved: bool,
-    /// Leases since it was taken up.
+    /// Leases since it was taken up, and some more to begin with: what is shared out there is made different.
     pub served: u32,
     /// Its turn within the domain, while there is something to lease.
     pub turn: Option<Turn>,
@@ -103,6 +103,8 @@ pub(super) struct Host {
     pub idle_from: Option<Instant>,
     /// Whether it counts as one that has nothing but leases.
     pub all_out: bool,
+    /// True while it is listed as tired.
+    pub listed_tired: bool,
 }
 
 impl Host {
@@ -128,6 +130,7 @@ impl Host {
             turn: None,
             idle_from: None,
             all_out: false,
+            listed_tired: false,
         }
     }
 

@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 use crate::threads::Threads;
 use background::Shared;
-use filter::Filter;
+pub(crate) use filter::Filter;
 pub(crate) use key::{BuildAlready, Secret, Spot, UrlKey};
 use run::{BLOCK_BYTES, Run};
 pub(crate) use run::{read_at, read_exact_at, sync_directory};

@@ -1,0 +1,132 @@
+//! Knows of most keys that are not in a keyspace that they are not, without asking the store.
+//!
+//! Most URLs that are leased, settled or scored have no life yet, and most hosts that are first heard of have no record: the store takes
+//! microseconds to say so, more the more it holds. A [`Filter`] of a fixed size says it at once. Answers stay exact: it never calls
+//! absent what is there. For a directory that holds something already it is made in the background after opening; until it is there,
+//! everything may be present. Start at [`Absent::may_have`].
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread::JoinHandle;
+
+use fjall::Keyspace;
+use parking_lot::RwLock;
+use webloom_model::FrontierError;
+
+use super::store::store_error;
+use crate::seen::{Filter, UrlKey};
+
+/// Keys that are gone through between two looks at whether to stop.
+const KEYS_BETWEEN_LOOKS: usize = 1 << 12;
+
+/// See the module's own words.
+#[derive(Debug, Clone)]
+pub(super) struct Absent {
+    state: Arc<RwLock<State>>,
+}
+
+#[derive(Debug)]
+enum State {
+    /// Being made; the keys that were added meanwhile.
+    Unready(Vec<UrlKey>),
+    Ready(Filter),
+}
+
+impl Absent {
+    /// For a keyspace that may hold something; see [`Making::start`].
+    fn unknown() -> Self {
+        Self { state: Arc::new(RwLock::new(State::Unready(Vec::new()))) }
+    }
+
+    /// Whether the keyspace may have a value under that key.
+    pub fn may_have(&self, key: UrlKey) -> bool {
+        match &*self.state.read() {
+            State::Unready(_) => true,
+            State::Ready(filter) => filter.may_contain(key),
+        }
+    }
+
+    /// To be told before the keys are in the keyspace.
+    pub fn add(&self, keys: impl Iterator<Item = UrlKey>) {
+        match &mut *self.state.write() {
+            State::Unready(news) => news.extend(keys),
+            State::Ready(filter) => keys.for_each(|key| filter.insert(key)),
+        }
+    }
+
+    /// Takes a filter of all that was in the keyspace when making it began.
+    fn ready(&self, mut filter: Filter) {
+        let state = &mut *self.state.write();
+        if let State::Unready(news) = state {
+            news.drain(..).for_each(|key| filter.insert(key));
+        }
+        *state = State::Ready(filter);
+    }
+}
+
+/// Tells what stands for a key of the keyspace in the filter; nothing when it is damaged.
+type KeyOf = Box<dyn Fn(&[u8]) -> Option<UrlKey> + Send>;
+
+/// A keyspace that gets an [`Absent`].
+pub(super) struct Wanted {
+    pub keyspace: Keyspace,
+    pub bytes: usize,
+    pub key: KeyOf,
+}
+
+/// The thread that makes filters after opening. Dropping it ends it.
+pub(super) struct Making {
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Making {
+    /// Begins to make a filter for each; those of empty keyspaces are there at once.
+    pub fn start<const N: usize>(wanted: [Wanted; N]) -> Result<([Absent; N], Self), FrontierError> {
+        let absents: [Absent; N] = std::array::from_fn(|_| Absent::unknown());
+        let mut work = Vec::new();
+        for (absent, wanted) in absents.iter().zip(wanted) {
+            if wanted.keyspace.is_empty().map_err(|error| store_error(&error))? {
+                absent.ready(Filter::with_bytes(wanted.bytes));
+            } else {
+                work.push((absent.clone(), wanted));
+            }
+        }
+        let stop = Arc::new(AtomicBool::new(false));
+        let mut making = Self { stop: stop.clone(), thread: None };
+        if !work.is_empty() {
+            let run = move || work.into_iter().for_each(|(absent, wanted)| make(&absent, &wanted, &stop));
+            let thread = std::thread::Builder::new().name("webloom-absent".into()).spawn(run);
+            making.thread = Some(thread.map_err(|error| FrontierError::Store(error.to_string()))?);
+        }
+        Ok((absents, making))
+    }
+}
+
+impl Drop for Making {
+    fn drop(&mut self) {
+        self.stop.store(true, Relaxed);
+        if let Some(thread) = self.thread.take()
+            && thread.join().is_err()
+        {
+            tracing::error!("the thread that makes filters panicked");
+        }
+    }
+}
+
+fn make(absent: &Absent, wanted: &Wanted, stop: &AtomicBool) {
+    let mut filter = Filter::with_bytes(wanted.bytes);
+    for (number, record) in wanted.keyspace.iter().enumerate() {
+        if number.is_multiple_of(KEYS_BETWEEN_LOOKS) && stop.load(Relaxed) {
+            return;
+        }
+        // Without a filter everything is looked for, which is slower and right.
+        let key = match record.key() {
+            Ok(key) => (wanted.key)(&key),
+            Err(error) => return tracing::warn!(%error, "a filter cannot be made"),
+        };
+        let Some(key) = key else { return tracing::warn!("a filter cannot be made: a key is damaged") };
+        filter.insert(key);
+    }
+    absent.ready(filter);
+}
