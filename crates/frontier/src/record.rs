@@ -69,6 +69,11 @@ impl LifeRecord {
         }
     }
 
+    /// False when it could be told anew from the log and a score.
+    pub fn tells_more_than_a_score(&self) -> bool {
+        *self != Self { score: self.score, ..Self::new(self.position) }
+    }
+
     /// Remembers a fetch.
     pub fn note(&mut self, note: FetchNote) {
         if self.fetches.len() >= FETCHES_MAX {

@@ -1,8 +1,8 @@
-//! Knows of most keys that are not in a keyspace that they are not, without asking the store.
+//! Knows of most keys that a keyspace has nothing to say about that it has not, without asking the store.
 //!
-//! Most URLs that are leased, settled or scored have no life yet, and most hosts that are first heard of have no record: the store takes
-//! microseconds to say so, more the more it holds. A [`Filter`] of a fixed size says it at once. Answers stay exact: it never calls
-//! absent what is there. For a directory that holds something already it is made in the background after opening; until it is there,
+//! Most URLs that are scored have no life yet, most that are leased or settled have none that says more than a score, and most hosts that
+//! are first heard of have no record: the store takes microseconds to say so, more the more it holds. A [`Filter`] of a fixed size says it at once.
+//! Answers stay exact: it never calls absent what is there. For a directory that holds something already it is made in the background after opening; until it is there,
 //! everything may be present. Start at [`Absent::may_have`].
 
 use std::sync::Arc;
@@ -64,8 +64,8 @@ impl Absent {
     }
 }
 
-/// Tells what stands for a key of the keyspace in the filter; nothing when it is damaged.
-type KeyOf = Box<dyn Fn(&[u8]) -> Option<UrlKey> + Send>;
+/// Tells what stands for a key of the keyspace and its value in the filter; nothing when the value does not count.
+type KeyOf = Box<dyn Fn(&[u8], &[u8]) -> Result<Option<UrlKey>, FrontierError> + Send>;
 
 /// A keyspace that gets an [`Absent`].
 pub(super) struct Wanted {
@@ -121,12 +121,11 @@ fn make(absent: &Absent, wanted: &Wanted, stop: &AtomicBool) {
             return;
         }
         // Without a filter everything is looked for, which is slower and right.
-        let key = match record.key() {
-            Ok(key) => (wanted.key)(&key),
+        let record = record.into_inner().map_err(|error| store_error(&error));
+        match record.and_then(|(key, value)| (wanted.key)(&key, &value)) {
+            Ok(key) => key.into_iter().for_each(|key| filter.insert(key)),
             Err(error) => return tracing::warn!(%error, "a filter cannot be made"),
-        };
-        let Some(key) = key else { return tracing::warn!("a filter cannot be made: a key is damaged") };
-        filter.insert(key);
+        }
     }
     absent.ready(filter);
 }

@@ -5,11 +5,12 @@ use std::time::{Duration, Instant};
 
 use fjall::OwnedWriteBatch;
 use webloom_model::{
-    FetchKind, FetchNote, FrontierError, InjectionReport, LinkCandidate, OfferSummary, PageUrl,
+    FetchKind, FetchNote, FrontierError, HostHint, InjectionReport, LinkCandidate, OfferSummary, PageUrl,
     SettlementKind, Validators,
 };
 
 use super::Writer;
+use super::absent::Absent;
 use super::store::{Store, read};
 use crate::FrontierConfig;
 use crate::queue::{Entry, in_order};
@@ -33,7 +34,9 @@ pub(super) struct Change<'a> {
     /// Entries of the queues that come and go; the last word on a place counts.
     queue: Vec<Entry>,
     /// They go into the batch in the order of their keys: that is kinder to the store's memory.
-    lives: Vec<([u8; 16], Vec<u8>)>,
+    lives: Vec<(UrlKey, Vec<u8>)>,
+    /// Those of them that tell more than a score.
+    told: Vec<UrlKey>,
     /// What happens to the queues, sorted, once it is in the batch.
     pub row: Vec<Entry>,
     pub summary: OfferSummary,
@@ -90,6 +93,7 @@ impl<'a> Change<'a> {
             batch: store.database.batch(),
             queue: Vec::new(),
             lives: Vec::new(),
+            told: Vec::new(),
             row: Vec::new(),
             store,
             writer,
@@ -205,10 +209,19 @@ impl<'a> Change<'a> {
         validators: Option<&Validators>,
     ) -> Result<(), FrontierError> {
         let mut retry_at = None;
-        // What the host said is worth keeping even when its URL only goes back.
-        self.host(url.host())?;
+        // What the host wished for is worth keeping even when its URL only goes back; how long it took can wait for the next write.
+        let HostHint { crawl_delay, retry_after, trouble, .. } = ending.hint;
+        if crawl_delay.is_some() || retry_after.is_some() || trouble {
+            self.host(url.host())?;
+        }
         let key = self.store.secret.key(url.as_str());
-        let mut life = self.life(key)?.unwrap_or_else(|| LifeRecord::new(ending.place.position));
+        // Nothing is left of a score once its page was seen, so a life that says no more need not be read. A retry keeps it.
+        let life = if self.store.told_absent.may_have(key) || matches!(kind, SettlementKind::Retry(_)) {
+            self.life(key)?
+        } else {
+            None
+        };
+        let mut life = life.unwrap_or_else(|| LifeRecord::new(ending.place.position));
         let kind = if life.banned { SettlementKind::NoPage } else { kind };
         if kind != SettlementKind::Returned {
             let at_ms = self.anchor.to_wall_floor(self.now);
@@ -299,7 +312,10 @@ impl<'a> Change<'a> {
     }
 
     pub fn put_life(&mut self, key: UrlKey, life: &LifeRecord) -> Result<(), FrontierError> {
-        self.lives.push((key.to_bytes(), encode(life)?));
+        self.lives.push((key, encode(life)?));
+        if life.tells_more_than_a_score() {
+            self.told.push(key);
+        }
         Ok(())
     }
 
@@ -321,9 +337,10 @@ impl<'a> Change<'a> {
     /// Puts lives and what happens to the queues into the batch: the latter as one value, under the number of the change.
     pub fn batch_entries(&mut self) {
         self.lives.sort_by_key(|(key, _)| *key);
-        self.store.lives_absent.add(self.lives.iter().map(|(key, _)| UrlKey::from_bytes(*key)));
+        self.store.lives_absent.add(self.lives.iter().map(|(key, _)| *key));
+        self.store.told_absent.add(self.told.drain(..));
         for (key, life) in self.lives.drain(..) {
-            self.batch.insert(&self.store.lives, key, life);
+            self.batch.insert(&self.store.lives, key.to_bytes(), life);
         }
         self.row = in_order(std::mem::take(&mut self.queue));
         if !self.row.is_empty() {
@@ -403,10 +420,14 @@ pub(super) fn life(store: &Store, key: UrlKey) -> Result<Option<LifeRecord>, Fro
     read(&store.lives, &key)?.map(|value| decode(&key, &value)).transpose()
 }
 
-/// The same for many, each in its turn. They are looked up in the order of their keys: neighbours in the store are then near each other
-/// in memory, too.
-pub(super) fn lives(store: &Store, keys: &[UrlKey]) -> Result<Vec<Option<LifeRecord>>, FrontierError> {
-    let mut order: Vec<usize> = (0..keys.len()).collect();
+/// The same for many, each in its turn; nothing also for those of which `absent` says so. They are looked up in the order of their keys:
+/// neighbours in the store are then near each other in memory, too.
+pub(super) fn lives(
+    store: &Store,
+    keys: &[UrlKey],
+    absent: &Absent,
+) -> Result<Vec<Option<LifeRecord>>, FrontierError> {
+    let mut order: Vec<usize> = (0..keys.len()).filter(|&number| absent.may_have(keys[number])).collect();
     order.sort_unstable_by_key(|&number| keys[number]);
     let mut lives: Vec<Option<LifeRecord>> = vec![None; keys.len()];
     for number in order {

@@ -471,7 +471,7 @@ impl FjallFrontier {
         let keys: Vec<UrlKey> =
             candidates.iter().map(|candidate| self.store.secret.key(candidate.url.as_str())).collect();
         // Only a page that was fetched before has something to be recognised by.
-        let lives = change::lives(&self.store, &keys)?;
+        let lives = change::lives(&self.store, &keys, &self.store.told_absent)?;
         for ((pick, candidate), life) in picks.into_iter().zip(candidates).zip(lives) {
             if life.as_ref().is_some_and(|life| life.banned) {
                 banned.push(Settlement {

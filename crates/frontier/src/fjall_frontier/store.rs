@@ -7,7 +7,7 @@ use fjall::{Database, Keyspace, KeyspaceCreateOptions};
 use webloom_model::FrontierError;
 
 use super::absent::{Absent, Making, Wanted};
-use crate::record::damaged;
+use crate::record::{LifeRecord, damaged, decode};
 use crate::seen::{Secret, UrlKey};
 
 /// The layout of the directory. One with another number is refused.
@@ -24,8 +24,6 @@ const WRITES_BYTES: u64 = 16 * 1024 * 1024;
 const JOURNAL_BYTES: u64 = 64 * 1024 * 1024;
 /// Threads that write files and merge them. With two, the first runs in circles on a core of its own while the second merges.
 const WORKERS: usize = 1;
-/// This part of the filters' memory is for hosts.
-const HOSTS_FILTER_PART: usize = 4;
 /// Longest key the store takes, less our prefix.
 const KEY_BYTES_MAX: usize = 60_000;
 
@@ -51,14 +49,15 @@ pub(super) struct Store {
     pub robots: Keyspace,
     pub contexts: Keyspace,
     pub secret: Secret,
-    /// Which URLs have no life, and which hosts no record.
+    /// Which URLs have no life, which have none that says more than a score, and which hosts have no record.
     pub lives_absent: Absent,
+    pub told_absent: Absent,
     pub hosts_absent: Absent,
     _making: Making,
 }
 
 impl Store {
-    /// Opens the store of a directory, or creates it. `filter_bytes` is for what tells URLs without a life and hosts without a record.
+    /// Opens the store of a directory, or creates it. `filter_bytes` is for all filters together.
     pub fn open(directory: &Path, filter_bytes: usize) -> Result<Self, FrontierError> {
         let path = directory.join("store");
         // The first layout had the store where the directory is now.
@@ -108,25 +107,35 @@ impl Store {
             }
         };
         let (lives, hosts) = (keyspace("lives")?, keyspace("hosts")?);
+        let life_key = |key: &[u8]| {
+            let bytes = key.try_into().map_err(|_| damaged(key, "not the key of a life".to_owned()))?;
+            Ok(UrlKey::from_bytes(bytes))
+        };
+        let told_key = move |key: &[u8], value: &[u8]| -> Result<Option<UrlKey>, FrontierError> {
+            let told = decode::<LifeRecord>(key, value)?.tells_more_than_a_score();
+            told.then(|| life_key(key)).transpose()
+        };
+        let host_key = move |name: &[u8], _: &[u8]| {
+            let name = std::str::from_utf8(name).map_err(|error| damaged(name, error.to_string()))?;
+            Ok(Some(secret.key(name)))
+        };
         let wanted = [
             Wanted {
                 keyspace: lives.clone(),
-                bytes: filter_bytes - filter_bytes / HOSTS_FILTER_PART,
-                key: Box::new(|key| Some(UrlKey::from_bytes(key.try_into().ok()?))),
+                bytes: filter_bytes / 8 * 3,
+                key: Box::new(move |key, _| life_key(key).map(Some)),
             },
-            Wanted {
-                keyspace: hosts.clone(),
-                bytes: filter_bytes / HOSTS_FILTER_PART,
-                key: Box::new(move |name| Some(secret.key(std::str::from_utf8(name).ok()?))),
-            },
+            Wanted { keyspace: lives.clone(), bytes: filter_bytes / 8 * 3, key: Box::new(told_key) },
+            Wanted { keyspace: hosts.clone(), bytes: filter_bytes / 8 * 2, key: Box::new(host_key) },
         ];
-        let ([lives_absent, hosts_absent], making) = Making::start(wanted)?;
+        let ([lives_absent, told_absent, hosts_absent], making) = Making::start(wanted)?;
         Ok(Self {
             changes: in_order("changes")?,
             later: in_order("later")?,
             lives,
             hosts,
             lives_absent,
+            told_absent,
             hosts_absent,
             _making: making,
             rota: in_order("rota")?,
