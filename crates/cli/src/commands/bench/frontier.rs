@@ -27,10 +27,10 @@ pub struct BenchFrontier {
     #[arg(long, default_value_t = 1_000_000)]
     links: u64,
     /// Pages without links that are leased and settled, in each tenth.
-    #[arg(long, default_value_t = 25_000)]
+    #[arg(long, default_value_t = 100_000)]
     pages: u64,
     /// Questions "seen before?", in each tenth.
-    #[arg(long, default_value_t = 500_000)]
+    #[arg(long, default_value_t = 1_000_000)]
     questions: u64,
     /// Scores of queued URLs that are changed, in each tenth.
     #[arg(long, default_value_t = 100_000)]
