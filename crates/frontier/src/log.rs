@@ -208,13 +208,20 @@ impl UrlLog {
 impl LogReader {
     /// The record at a position.
     pub fn read(&self, position: u64) -> Result<Logged, FrontierError> {
+        self.read_near(position, &mut Pages::none())
+    }
+
+    /// The same, for who reads many that were often found on the same pages.
+    pub fn read_near(&self, position: u64, pages: &mut Pages) -> Result<Logged, FrontierError> {
         let (mut room, mut parent_room) = (Room::default(), Room::default());
         let record = decode(position, self.bytes(position, &mut room)?)?;
         let url = |text: &str| PageUrl::parse(text).map_err(|problem| damaged(position, problem.to_string()));
         let found_on = match record.found_on {
             Source::Nowhere => None,
             Source::Text(text) => Some(url(text)?),
-            Source::At(parent) => Some(url(decode(parent, self.bytes(parent, &mut parent_room)?)?.url)?),
+            Source::At(parent) => {
+                Some(pages.get(parent, || url(decode(parent, self.bytes(parent, &mut parent_room)?)?.url))?)
+            }
         };
         Ok(Logged {
             candidate: LinkCandidate {
@@ -302,6 +309,44 @@ impl LogReader {
     }
 }
 
+/// URLs of pages on which others were found, as they were last read: what waits side by side in a queue was often found on one page.
+#[derive(Debug)]
+pub(crate) struct Pages {
+    /// Each by its position, in the only slot it can be in.
+    slots: Vec<Option<(u64, PageUrl)>>,
+}
+
+impl Pages {
+    const SLOTS: usize = 1 << 15;
+
+    /// Remembers nothing.
+    fn none() -> Self {
+        Self { slots: Vec::new() }
+    }
+
+    pub fn new() -> Self {
+        Self { slots: vec![None; Self::SLOTS] }
+    }
+
+    /// The URL at a position, read if need be.
+    fn get(
+        &mut self,
+        position: u64,
+        read: impl FnOnce() -> Result<PageUrl, FrontierError>,
+    ) -> Result<PageUrl, FrontierError> {
+        let at = (position.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize;
+        let Some(slot) = self.slots.get_mut(at % Self::SLOTS) else { return read() };
+        match slot {
+            Some((known, url)) if *known == position => Ok(url.clone()),
+            _ => {
+                let url = read()?;
+                *slot = Some((position, url.clone()));
+                Ok(url)
+            }
+        }
+    }
+}
+
 /// Where a record is read to: most are short.
 struct Room {
     short: [u8; READ_BYTES],
@@ -380,8 +425,10 @@ mod tests {
         let log = UrlLog::open(directory.path(), end).unwrap();
         assert_eq!(log.end(), end);
         let reader = log.reader();
+        let mut pages = Pages::new();
         for &(position, number) in &written {
             let read = reader.read(position).unwrap();
+            assert_eq!(reader.read_near(position, &mut pages).unwrap(), read);
             let expected = candidate(number, None);
             assert_eq!(read.candidate.url, expected.url);
             assert_eq!((read.candidate.depth, &read.candidate.anchor), (expected.depth, &expected.anchor));

@@ -41,7 +41,7 @@ use webloom_model::{
 };
 
 use crate::FrontierConfig;
-use crate::log::{LogReader, UrlLog};
+use crate::log::{LogReader, Pages, UrlLog};
 use crate::queue::{Entry, QueueStore};
 use crate::record::{
     Anchor, CountersRecord, DomainRecord, HostRecord, LaterRecord, StageRecord, damaged, decode, encode,
@@ -78,6 +78,8 @@ pub struct FjallFrontier {
     core: Mutex<Core>,
     /// What is out with workers.
     held: Mutex<HashMap<LeaseId, PageUrl>>,
+    /// Pages on which leased URLs were found.
+    pages: Mutex<Pages>,
 }
 
 /// What belongs to whoever writes.
@@ -231,6 +233,7 @@ impl FjallFrontier {
                 unfinished: false,
             }),
             held: Mutex::default(),
+            pages: Mutex::new(Pages::new()),
             queue,
             store,
         };
@@ -465,9 +468,11 @@ impl FjallFrontier {
         let mut leases = Vec::with_capacity(picks.len());
         let mut banned = Vec::new();
         let mut candidates = Vec::with_capacity(picks.len());
+        let mut pages = self.pages.lock();
         for pick in &picks {
-            candidates.push(self.log.read(pick.place.position)?.candidate);
+            candidates.push(self.log.read_near(pick.place.position, &mut pages)?.candidate);
         }
+        drop(pages);
         let keys: Vec<UrlKey> =
             candidates.iter().map(|candidate| self.store.secret.key(candidate.url.as_str())).collect();
         // Only a page that was fetched before has something to be recognised by.

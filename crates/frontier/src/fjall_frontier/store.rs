@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use fjall::config::{FilterPolicy, FilterPolicyEntry};
+use fjall::config::{FilterPolicy, FilterPolicyEntry, PartitioningPolicy};
 use fjall::{Database, Keyspace, KeyspaceCreateOptions};
 use webloom_model::FrontierError;
 
@@ -16,8 +16,8 @@ const FORMAT_KEY: &str = "format";
 const SECRET_KEY: &str = "secret";
 const SETTING_PREFIX: &str = "setting:";
 pub(super) const COUNTERS_KEY: &str = "counters";
-/// Blocks of the store kept in memory.
-const CACHE_BYTES: u64 = 32 * 1024 * 1024;
+/// Blocks of the store kept in memory. Few of its records are read again soon, and hardly any that are not there: see [`Absent`].
+const CACHE_BYTES: u64 = 16 * 1024 * 1024;
 /// Writes of one keyspace that are held in memory before they become a file.
 const WRITES_BYTES: u64 = 16 * 1024 * 1024;
 /// Writes that opening may have to go through again.
@@ -74,7 +74,13 @@ impl Store {
                 fjall::Error::Locked => FrontierError::Locked { path: directory.display().to_string() },
                 other => store_error(&other),
             })?;
-        let options = || KeyspaceCreateOptions::default().max_memtable_size(WRITES_BYTES);
+        // In pieces: a file's whole filter or index would push hundreds of blocks out of the cache, and the more there is, the oftener.
+        let options = || {
+            KeyspaceCreateOptions::default()
+                .max_memtable_size(WRITES_BYTES)
+                .filter_block_partitioning_policy(PartitioningPolicy::new([false, true]))
+                .index_block_partitioning_policy(PartitioningPolicy::new([false, true]))
+        };
         let keyspace = |name: &str| database.keyspace(name, options).map_err(|error| store_error(&error));
         // What is only gone through in order needs no filters.
         let in_order = |name: &str| {

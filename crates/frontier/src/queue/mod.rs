@@ -27,6 +27,9 @@ use run::Run;
 use crate::schedule::Place;
 use crate::threads::Threads;
 
+/// Entries of a read for which room is made beforehand.
+const ENTRIES_EXPECTED_MAX: usize = 64;
+
 /// Gathered changes: sorted rows, oldest first, each at least twice as long as the next.
 #[derive(Debug, Default)]
 struct Table {
@@ -151,7 +154,7 @@ impl QueueStore {
             sources.push(Source::Disk(run.entries_from(first)?));
         }
         let mut merge = Merge::new(sources, end);
-        let mut entries = Vec::new();
+        let mut entries = Vec::with_capacity(count.min(ENTRIES_EXPECTED_MAX));
         while entries.len() < count
             && let Some(entry) = merge.next()?
             && end.is_none_or(|end| entry < end)

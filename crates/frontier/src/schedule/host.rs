@@ -1,6 +1,6 @@
 //! One host as the scheduler sees it: the head of its queue, its clock, its manners.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeSet, VecDeque};
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
@@ -69,6 +69,62 @@ impl Manners {
     }
 }
 
+/// Entries in order, some tens of them: side by side, so that taking the first is one look at the memory.
+#[derive(Debug, Default)]
+pub(super) struct Heads(VecDeque<(Place, u32)>);
+
+impl Heads {
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn first(&self) -> Option<(Place, u32)> {
+        self.0.front().copied()
+    }
+
+    pub fn last(&self) -> Option<(Place, u32)> {
+        self.0.back().copied()
+    }
+
+    pub fn pop_first(&mut self) -> Option<(Place, u32)> {
+        self.0.pop_front()
+    }
+
+    pub fn pop_last(&mut self) -> Option<(Place, u32)> {
+        self.0.pop_back()
+    }
+
+    /// Of two words on a place the later one counts.
+    pub fn insert(&mut self, place: Place, attempt: u32) {
+        match self.find(place) {
+            Ok(at) => self.0[at].1 = attempt,
+            Err(at) => self.0.insert(at, (place, attempt)),
+        }
+    }
+
+    /// True when there was one at that place.
+    pub fn remove(&mut self, place: Place) -> bool {
+        self.find(place).is_ok_and(|at| self.0.remove(at).is_some())
+    }
+
+    /// Takes entries that come in order.
+    pub fn set(&mut self, entries: Vec<(Place, u32)>) {
+        self.0 = entries.into();
+    }
+
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    fn find(&self, place: Place) -> Result<usize, usize> {
+        self.0.binary_search_by_key(&place, |(place, _)| *place)
+    }
+}
+
 #[derive(Debug)]
 pub(super) struct Host {
     pub name: Box<str>,
@@ -76,7 +132,7 @@ pub(super) struct Host {
     pub number: u32,
     pub domain: DomainId,
     /// The first entries of the queue with how often they failed. All of them stand before `tail_from`.
-    pub heads: BTreeMap<Place, u32>,
+    pub heads: Heads,
     /// How many entries more there are, all at `tail_from` or behind it, and none of them leased.
     pub tail: u64,
     pub tail_from: Place,
@@ -113,7 +169,7 @@ impl Host {
             name: name.into(),
             number,
             domain,
-            heads: BTreeMap::new(),
+            heads: Heads::default(),
             tail: facts.queued,
             tail_from: Place::FIRST,
             out: Vec::new(),
@@ -156,14 +212,13 @@ impl Host {
     /// How urgent its next entry is, in a few classes: 0 is the most urgent.
     pub fn class(&self) -> usize {
         // Until its heads were read, it passes for an ordinary one.
-        self.heads.first_key_value().map_or(Place::CLASS_ORDINARY, |(place, _)| place.class())
+        self.heads.first().map_or(Place::CLASS_ORDINARY, |(place, _)| place.class())
     }
 
     /// Whether an entry at that place would be held in memory.
     fn holds(&self, place: Place, heads_max: usize) -> bool {
         (self.tail == 0 || place < self.tail_from)
-            && (self.heads.len() < heads_max
-                || self.heads.last_key_value().is_some_and(|(last, _)| place < *last))
+            && (self.heads.len() < heads_max || self.heads.last().is_some_and(|(last, _)| place < last))
     }
 
     /// Adds an entry, in memory or, when it stands too far behind, only in number.
@@ -186,7 +241,7 @@ impl Host {
 
     /// Takes an entry away that is on disk and not leased.
     pub fn take_away(&mut self, place: Place) {
-        if self.heads.remove(&place).is_none() {
+        if !self.heads.remove(place) {
             self.tail = self.tail.saturating_sub(1);
         }
     }
