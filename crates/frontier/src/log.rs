@@ -317,7 +317,7 @@ pub(crate) struct Pages {
 }
 
 impl Pages {
-    const SLOTS: usize = 1 << 15;
+    const SLOTS: usize = 1 << 16;
 
     /// Remembers nothing.
     fn none() -> Self {

@@ -144,7 +144,10 @@ pub(crate) struct CountersRecord {
 }
 
 pub(crate) fn encode(record: &impl Serialize) -> Result<Vec<u8>, FrontierError> {
-    postcard::to_extend(record, vec![SHAPE]).map_err(|error| FrontierError::Store(error.to_string()))
+    // Most records are shorter.
+    let mut bytes = Vec::with_capacity(64);
+    bytes.push(SHAPE);
+    postcard::to_extend(record, bytes).map_err(|error| FrontierError::Store(error.to_string()))
 }
 
 pub(crate) fn decode<T: DeserializeOwned>(key: &[u8], value: &[u8]) -> Result<T, FrontierError> {

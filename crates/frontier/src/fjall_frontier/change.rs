@@ -57,6 +57,21 @@ pub(super) struct Change<'a> {
     pub revisit_at: Option<Instant>,
 }
 
+/// Room that a change leaves to the next one: empty, but allocated.
+#[derive(Default)]
+pub(super) struct Room {
+    hosts: Vec<HostChange>,
+    host_places: HashMap<UrlKey, usize, BuildAlready>,
+    lives: Vec<(UrlKey, Vec<u8>)>,
+    told: Vec<UrlKey>,
+    fresh: Vec<(UrlKey, u64)>,
+}
+
+impl Room {
+    /// Hosts of one change beyond which their room is given back: a list of seeds is not what comes next.
+    const HOSTS_MAX: usize = 1 << 14;
+}
+
 /// What happens to a host.
 pub(super) struct HostChange {
     pub name: Box<str>,
@@ -89,11 +104,12 @@ impl<'a> Change<'a> {
         anchor: Anchor,
         now: Instant,
     ) -> Self {
+        let Room { hosts, host_places, lives, told, fresh } = std::mem::take(&mut writer.room);
         Self {
             batch: store.database.batch(),
             queue: Vec::new(),
-            lives: Vec::new(),
-            told: Vec::new(),
+            lives,
+            told,
             row: Vec::new(),
             store,
             writer,
@@ -104,11 +120,11 @@ impl<'a> Change<'a> {
             indexed: 0,
             no_page: 0,
             known: 0,
-            hosts: Vec::new(),
-            host_places: HashMap::default(),
+            hosts,
+            host_places,
             host_last: 0,
             domains: HashMap::new(),
-            fresh: Vec::new(),
+            fresh,
             endings: Vec::new(),
             revisit_at: None,
         }
@@ -119,7 +135,11 @@ impl<'a> Change<'a> {
         let keys: Vec<UrlKey> =
             wishes.iter().map(|wish| self.store.secret.key(wish.candidate.url.as_str())).collect();
         let known = self.writer.are_known(&keys)?;
-        let mut in_batch: HashSet<UrlKey, BuildAlready> = HashSet::default();
+        let new = known.iter().filter(|known| !**known).count();
+        self.fresh.reserve(new);
+        self.queue.reserve(new);
+        let mut in_batch: HashSet<UrlKey, BuildAlready> =
+            HashSet::with_capacity_and_hasher(new, BuildAlready);
         let found_at_ms = self.anchor.to_wall_floor(self.now);
         for ((wish, key), &known) in wishes.iter().zip(keys).zip(&known) {
             if self.config.domain_budget.is_some() {
@@ -357,6 +377,20 @@ impl<'a> Change<'a> {
             self.batch.remove(&self.store.changes, number.to_be_bytes());
         }
         self.writer.change_first = self.writer.change_first.max(until);
+    }
+
+    /// Leaves its room to the next change, once everybody heard of it.
+    pub fn leave_room(self) {
+        let Self { writer, mut hosts, mut host_places, mut lives, mut told, mut fresh, .. } = self;
+        if hosts.len() > Room::HOSTS_MAX {
+            return;
+        }
+        hosts.clear();
+        host_places.clear();
+        lives.clear();
+        told.clear();
+        fresh.clear();
+        writer.room = Room { hosts, host_places, lives, told, fresh };
     }
 
     /// A host, as it will be after this change.

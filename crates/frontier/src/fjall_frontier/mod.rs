@@ -29,7 +29,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use change::{Change, HostChange, Wish};
+use change::{Change, HostChange, Room, Wish};
 use fjall::PersistMode;
 use parking_lot::{Mutex, RwLock};
 pub use store::Blob;
@@ -94,6 +94,8 @@ struct Writer {
     change_next: u64,
     /// Records of hosts by the keys of their names.
     hosts: HashMap<UrlKey, HostRecord, BuildAlready>,
+    /// Of the last change, for the next one.
+    room: Room,
     /// True while something was appended that no batch vouches for. It stays so when a write fails: the log must not be
     /// written on then, or what was never queued would pass for seen.
     unfinished: bool,
@@ -230,6 +232,7 @@ impl FjallFrontier {
                 change_first,
                 change_next,
                 hosts: HashMap::default(),
+                room: Room::default(),
                 unfinished: false,
             }),
             held: Mutex::default(),
@@ -389,26 +392,27 @@ impl FjallFrontier {
     }
 
     /// Tells the scheduler what is on disk now.
-    fn publish(&self, change: Change<'_>, core: &mut Core) -> Result<OfferSummary, FrontierError> {
-        let Change { now, writer, summary, hosts, domains, endings, revisit_at, config, .. } = change;
+    fn publish(&self, mut change: Change<'_>, core: &mut Core) -> Result<OfferSummary, FrontierError> {
+        let Change { now, writer, summary, hosts, domains, endings, revisit_at, config, .. } = &mut change;
+        let (now, summary) = (*now, *summary);
         let scheduler = &mut core.scheduler;
-        for (ending, kind, retry_at) in &endings {
+        for (ending, kind, retry_at) in endings.iter() {
             scheduler.end_settle(ending, *kind, *retry_at, now);
         }
-        if let Some(due) = revisit_at {
+        if let Some(due) = *revisit_at {
             scheduler.due_by(due);
         }
         scheduler.set_totals(totals(&writer.counters));
         core.published = writer.log.end();
         let in_turn = !core.has_parked();
         core.rota_next = writer.counters.rota_next;
-        for (name, record) in &domains {
+        for (name, record) in domains.iter() {
             let budget = config.domain_budget.map(|budget| budget.pages(record.linkers.count()));
             core.scheduler.set_domain_budget(name, record.indexed, budget, now);
             core.budgets_grew = true;
         }
-        let mut new_hosts: Vec<(u64, HostChange)> = Vec::new();
-        for host in hosts {
+        let mut new_hosts: Vec<(u64, &HostChange)> = Vec::new();
+        for host in hosts.iter() {
             if !core.scheduler.insert(&host.name, host.record.number, &host.fresh, now)
                 && let Some(number) = host.record.rota.filter(|number| in_turn && *number > core.rota_cursor)
             {
@@ -433,6 +437,7 @@ impl FjallFrontier {
         if all {
             core.rota_cursor = core.rota_next - 1;
         }
+        change.leave_room();
         Ok(summary)
     }
 

@@ -49,7 +49,7 @@ struct Spares {
 
 impl Spares {
     /// Entries of all spares together.
-    const ENTRIES_MAX: usize = 2 << 20;
+    const ENTRIES_MAX: usize = 3 << 19;
     /// Rows with room for fewer are left to the allocator, and room is given out in steps of this.
     const STEP: usize = 1 << 15;
 

@@ -71,7 +71,35 @@ impl Manners {
 
 /// Entries in order, some tens of them: side by side, so that taking the first is one look at the memory.
 #[derive(Debug, Default)]
-pub(super) struct Heads(VecDeque<(Place, u32)>);
+pub(super) struct Heads(VecDeque<Head>);
+
+/// An entry in 16 bytes: rank, position, and how often it failed, each where it decides in order.
+#[derive(Debug, Clone, Copy)]
+struct Head(u128);
+
+/// Bits for how often an entry failed, as in the queue on disk.
+const ATTEMPT_BITS: u32 = 16;
+
+impl Head {
+    fn new(place: Place, attempt: u32) -> Self {
+        let attempt = u128::from(attempt.min((1 << ATTEMPT_BITS) - 1));
+        Self(Self::spot_of(place) << ATTEMPT_BITS | attempt)
+    }
+
+    fn spot_of(place: Place) -> u128 {
+        u128::from(place.rank) << 64 | u128::from(place.position)
+    }
+
+    fn spot(self) -> u128 {
+        self.0 >> ATTEMPT_BITS
+    }
+
+    fn entry(self) -> (Place, u32) {
+        let spot = self.spot();
+        let place = Place { rank: (spot >> 64) as u32, position: spot as u64 };
+        (place, self.0 as u32 & ((1 << ATTEMPT_BITS) - 1))
+    }
+}
 
 impl Heads {
     pub fn len(&self) -> usize {
@@ -83,26 +111,26 @@ impl Heads {
     }
 
     pub fn first(&self) -> Option<(Place, u32)> {
-        self.0.front().copied()
+        self.0.front().map(|head| head.entry())
     }
 
     pub fn last(&self) -> Option<(Place, u32)> {
-        self.0.back().copied()
+        self.0.back().map(|head| head.entry())
     }
 
     pub fn pop_first(&mut self) -> Option<(Place, u32)> {
-        self.0.pop_front()
+        self.0.pop_front().map(Head::entry)
     }
 
     pub fn pop_last(&mut self) -> Option<(Place, u32)> {
-        self.0.pop_back()
+        self.0.pop_back().map(Head::entry)
     }
 
     /// Of two words on a place the later one counts.
     pub fn insert(&mut self, place: Place, attempt: u32) {
         match self.find(place) {
-            Ok(at) => self.0[at].1 = attempt,
-            Err(at) => self.0.insert(at, (place, attempt)),
+            Ok(at) => self.0[at] = Head::new(place, attempt),
+            Err(at) => self.0.insert(at, Head::new(place, attempt)),
         }
     }
 
@@ -112,8 +140,9 @@ impl Heads {
     }
 
     /// Takes entries that come in order.
-    pub fn set(&mut self, entries: Vec<(Place, u32)>) {
-        self.0 = entries.into();
+    pub fn set(&mut self, entries: &[(Place, u32)]) {
+        self.0.clear();
+        self.0.extend(entries.iter().map(|&(place, attempt)| Head::new(place, attempt)));
     }
 
     pub fn clear(&mut self) {
@@ -121,7 +150,7 @@ impl Heads {
     }
 
     fn find(&self, place: Place) -> Result<usize, usize> {
-        self.0.binary_search_by_key(&place, |(place, _)| *place)
+        self.0.binary_search_by_key(&Head::spot_of(place), |head| head.spot())
     }
 }
 
@@ -226,12 +255,13 @@ impl Host {
         if !self.holds(place, heads_max) {
             return self.put_on_tail(place);
         }
-        self.heads.insert(place, attempt);
-        if self.heads.len() > heads_max
+        // The last one goes first: room for one more would be room for twice as many.
+        if self.heads.len() >= heads_max
             && let Some((last, _)) = self.heads.pop_last()
         {
             self.put_on_tail(last);
         }
+        self.heads.insert(place, attempt);
     }
 
     fn put_on_tail(&mut self, place: Place) {

@@ -829,7 +829,7 @@ impl Scheduler {
             if let Some((last, _)) = entries.last() {
                 host.tail_from = last.next();
             }
-            host.heads.set(entries);
+            host.heads.set(&entries);
         }
         Ok(host.heads.pop_first())
     }

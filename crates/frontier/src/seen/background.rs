@@ -24,7 +24,7 @@ const RATIO: u64 = 4;
 const TABLES_MAX: usize = 3;
 /// Tables that were written out and are kept to be filled again, at most: memory that is used again need not be cleared, and what a
 /// crawl takes stays the same.
-const SPARES_MAX: usize = 2;
+const SPARES_MAX: usize = 1;
 /// Keys that are merged between two looks at whether to stop.
 const KEYS_BETWEEN_LOOKS: u64 = 1 << 16;
 
