@@ -129,3 +129,52 @@ fn make(absent: &Absent, wanted: &Wanted, stop: &AtomicBool) {
     }
     absent.ready(filter);
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use fjall::{Database, KeyspaceCreateOptions};
+
+    use super::*;
+    use crate::seen::Secret;
+
+    fn key(number: u32) -> UrlKey {
+        Secret([3, 4]).key(&number.to_string())
+    }
+
+    fn wanted(keyspace: &Keyspace) -> Wanted {
+        // Values that say no count as absent.
+        let key = |key: &[u8], value: &[u8]| {
+            Ok(key.try_into().ok().filter(|_| value == b"yes").map(UrlKey::from_bytes))
+        };
+        Wanted { keyspace: keyspace.clone(), bytes: 4096, key: Box::new(key) }
+    }
+
+    #[test]
+    fn what_is_there_is_never_absent() {
+        let directory = tempfile::tempdir().unwrap();
+        let database = Database::builder(directory.path()).open().unwrap();
+        let keyspace = database.keyspace("some", KeyspaceCreateOptions::default).unwrap();
+        let ([fresh], _making) = Making::start([wanted(&keyspace)]).unwrap();
+        assert!(!fresh.may_have(key(1)), "nothing is in an empty keyspace");
+        for number in 0..200 {
+            let value = if number < 100 { "yes" } else { "no" };
+            keyspace.insert(key(number).to_bytes(), value).unwrap();
+        }
+        let ([absent], making) = Making::start([wanted(&keyspace)]).unwrap();
+        absent.add((200..300).map(key));
+        let there = || (0..100).chain(200..300).all(|number| absent.may_have(key(number)));
+        for _ in 0..1000 {
+            assert!(there());
+            if !absent.may_have(key(1000)) {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        drop(making);
+        assert!(there());
+        let wrong = (100..200).chain(1000..1100).filter(|&number| absent.may_have(key(number))).count();
+        assert!(wrong < 10, "{wrong} of 200 pass for present");
+    }
+}
