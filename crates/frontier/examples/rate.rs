@@ -21,10 +21,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         urls,
         hosts: 100_000.min(urls / 20),
         known_percent: 85,
-        links: 1_000_000,
-        pages: 25_000,
-        questions: 500_000,
-        scores: 100_000,
+        links: 2_000_000,
+        pages: 100_000,
+        questions: 1_000_000,
+        scores: 200_000,
     };
     // For a machine to read, beside the lines.
     let json = std::env::args().nth(3);

@@ -208,15 +208,19 @@ impl UrlLog {
 impl LogReader {
     /// The record at a position.
     pub fn read(&self, position: u64) -> Result<Logged, FrontierError> {
-        let bytes = self.bytes(position)?;
-        let record = decode(position, &bytes)?;
+        self.read_near(position, &mut Pages::none())
+    }
+
+    /// The same, for who reads many that were often found on the same pages.
+    pub fn read_near(&self, position: u64, pages: &mut Pages) -> Result<Logged, FrontierError> {
+        let (mut room, mut parent_room) = (Room::default(), Room::default());
+        let record = decode(position, self.bytes(position, &mut room)?)?;
         let url = |text: &str| PageUrl::parse(text).map_err(|problem| damaged(position, problem.to_string()));
         let found_on = match record.found_on {
             Source::Nowhere => None,
             Source::Text(text) => Some(url(text)?),
             Source::At(parent) => {
-                let bytes = self.bytes(parent)?;
-                Some(url(decode(parent, &bytes)?.url)?)
+                Some(pages.get(parent, || url(decode(parent, self.bytes(parent, &mut parent_room)?)?.url))?)
             }
         };
         Ok(Logged {
@@ -264,8 +268,9 @@ impl LogReader {
             }
             if offset == 0 {
                 // Longer than the chunk, or the end of what was written.
-                let record = self.bytes(at)?;
-                let Record { url, depth, .. } = decode(at, &record)?;
+                let mut room = Room::default();
+                let record = self.bytes(at, &mut room)?;
+                let Record { url, depth, .. } = decode(at, record)?;
                 tell(url, at, depth)?;
                 offset = record.len();
             }
@@ -284,23 +289,73 @@ impl LogReader {
     }
 
     /// Header and payload.
-    fn bytes(&self, position: u64) -> Result<Vec<u8>, FrontierError> {
+    fn bytes<'r>(&self, position: u64, room: &'r mut Room) -> Result<&'r [u8], FrontierError> {
         let segment = self.segment(position)?;
         let offset = position % SEGMENT_BYTES;
-        let mut bytes = vec![0; READ_BYTES];
-        let read = read_at(&segment, &mut bytes, offset).map_err(|error| log_error(&error))?;
-        let Some(header) = bytes[..read].get(..HEADER_BYTES) else {
+        let read = read_at(&segment, &mut room.short, offset).map_err(|error| log_error(&error))?;
+        let Some(header) = room.short[..read].get(..HEADER_BYTES) else {
             return Err(damaged(position, "behind the end of the log".to_owned()));
         };
         let whole = HEADER_BYTES + payload_bytes(position, header)?;
-        bytes.resize(whole, 0);
-        if let Some(rest) = bytes.get_mut(read..) {
-            read_exact_at(&segment, rest, offset + read as u64).map_err(|error| match error.kind() {
-                io::ErrorKind::UnexpectedEof => damaged(position, "cut off".to_owned()),
-                _ => log_error(&error),
-            })?;
+        if whole <= read {
+            return Ok(&room.short[..whole]);
         }
-        Ok(bytes)
+        room.long.resize(whole, 0);
+        read_exact_at(&segment, &mut room.long, offset).map_err(|error| match error.kind() {
+            io::ErrorKind::UnexpectedEof => damaged(position, "cut off".to_owned()),
+            _ => log_error(&error),
+        })?;
+        Ok(&room.long)
+    }
+}
+
+/// URLs of pages on which others were found, as they were last read: what waits side by side in a queue was often found on one page.
+#[derive(Debug)]
+pub(crate) struct Pages {
+    /// Each by its position, in the only slot it can be in.
+    slots: Vec<Option<(u64, PageUrl)>>,
+}
+
+impl Pages {
+    const SLOTS: usize = 1 << 16;
+
+    /// Remembers nothing.
+    fn none() -> Self {
+        Self { slots: Vec::new() }
+    }
+
+    pub fn new() -> Self {
+        Self { slots: vec![None; Self::SLOTS] }
+    }
+
+    /// The URL at a position, read if need be.
+    fn get(
+        &mut self,
+        position: u64,
+        read: impl FnOnce() -> Result<PageUrl, FrontierError>,
+    ) -> Result<PageUrl, FrontierError> {
+        let at = (position.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize;
+        let Some(slot) = self.slots.get_mut(at % Self::SLOTS) else { return read() };
+        match slot {
+            Some((known, url)) if *known == position => Ok(url.clone()),
+            _ => {
+                let url = read()?;
+                *slot = Some((position, url.clone()));
+                Ok(url)
+            }
+        }
+    }
+}
+
+/// Where a record is read to: most are short.
+struct Room {
+    short: [u8; READ_BYTES],
+    long: Vec<u8>,
+}
+
+impl Default for Room {
+    fn default() -> Self {
+        Self { short: [0; READ_BYTES], long: Vec::new() }
     }
 }
 
@@ -370,8 +425,10 @@ mod tests {
         let log = UrlLog::open(directory.path(), end).unwrap();
         assert_eq!(log.end(), end);
         let reader = log.reader();
+        let mut pages = Pages::new();
         for &(position, number) in &written {
             let read = reader.read(position).unwrap();
+            assert_eq!(reader.read_near(position, &mut pages).unwrap(), read);
             let expected = candidate(number, None);
             assert_eq!(read.candidate.url, expected.url);
             assert_eq!((read.candidate.depth, &read.candidate.anchor), (expected.depth, &expected.anchor));

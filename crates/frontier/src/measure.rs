@@ -10,6 +10,7 @@
 
 mod books;
 mod report;
+mod small_hosts;
 mod web;
 
 use std::path::{Path, PathBuf};
@@ -20,6 +21,7 @@ use std::time::{Duration, Instant};
 pub use books::Part;
 use books::{Watch, directory_bytes, process_cpu, resident, written_bytes, yardstick};
 pub use report::Report;
+pub use small_hosts::{SmallHosts, small_hosts};
 use web::{Batch, Dice, Maker, Web};
 use webloom_model::{
     Frontier, FrontierError, LeaseAnswer, LinkCandidate, PageUrl, Settlement, SettlementKind, SystemClock,

@@ -206,7 +206,7 @@ impl Frontier for MemoryFrontier {
                 let attempts = known.attempts;
                 let place = inner.place(position);
                 inner.scheduler.take_away(url.host(), before, now);
-                inner.scheduler.insert(url.host(), place, attempts, now);
+                inner.scheduler.insert(url.host(), 0, &[(place, attempts)], now);
             }
         }
         Ok(report)
@@ -351,7 +351,7 @@ impl Inner {
         let host = self.urls[position - 1].candidate.url.host().to_owned();
         self.take_up(&host, now);
         let place = self.place(position);
-        self.scheduler.insert(&host, place, attempt, now);
+        self.scheduler.insert(&host, 0, &[(place, attempt)], now);
         self.count(&host, |facts| facts.queued += 1);
     }
 

@@ -69,6 +69,11 @@ impl LifeRecord {
         }
     }
 
+    /// False when it could be told anew from the log and a score.
+    pub fn tells_more_than_a_score(&self) -> bool {
+        *self != Self { score: self.score, ..Self::new(self.position) }
+    }
+
     /// Remembers a fetch.
     pub fn note(&mut self, note: FetchNote) {
         if self.fetches.len() >= FETCHES_MAX {
@@ -139,7 +144,10 @@ pub(crate) struct CountersRecord {
 }
 
 pub(crate) fn encode(record: &impl Serialize) -> Result<Vec<u8>, FrontierError> {
-    postcard::to_extend(record, vec![SHAPE]).map_err(|error| FrontierError::Store(error.to_string()))
+    // Most records are shorter.
+    let mut bytes = Vec::with_capacity(64);
+    bytes.push(SHAPE);
+    postcard::to_extend(record, bytes).map_err(|error| FrontierError::Store(error.to_string()))
 }
 
 pub(crate) fn decode<T: DeserializeOwned>(key: &[u8], value: &[u8]) -> Result<T, FrontierError> {

@@ -5,11 +5,12 @@ use std::time::{Duration, Instant};
 
 use fjall::OwnedWriteBatch;
 use webloom_model::{
-    FetchKind, FetchNote, FrontierError, InjectionReport, LinkCandidate, OfferSummary, PageUrl,
+    FetchKind, FetchNote, FrontierError, HostHint, InjectionReport, LinkCandidate, OfferSummary, PageUrl,
     SettlementKind, Validators,
 };
 
 use super::Writer;
+use super::absent::Absent;
 use super::store::{Store, read};
 use crate::FrontierConfig;
 use crate::queue::{Entry, in_order};
@@ -33,14 +34,20 @@ pub(super) struct Change<'a> {
     /// Entries of the queues that come and go; the last word on a place counts.
     queue: Vec<Entry>,
     /// They go into the batch in the order of their keys: that is kinder to the store's memory.
-    lives: Vec<([u8; 16], Vec<u8>)>,
+    lives: Vec<(UrlKey, Vec<u8>)>,
+    /// Those of them that tell more than a score.
+    told: Vec<UrlKey>,
     /// What happens to the queues, sorted, once it is in the batch.
     pub row: Vec<Entry>,
     pub summary: OfferSummary,
     pub indexed: i64,
     pub no_page: i64,
     pub known: u64,
-    pub hosts: HashMap<Box<str>, HostChange>,
+    /// In the order they came up: those that are new take turns in this order.
+    pub hosts: Vec<HostChange>,
+    /// Their places by the keys of their names, and the place that was asked for last: links of a page mostly stay on a host.
+    host_places: HashMap<UrlKey, usize, BuildAlready>,
+    host_last: usize,
     /// Domains whose counts change, while there is a budget for them.
     pub domains: HashMap<Box<str>, DomainRecord>,
     /// Keys that are new, with their spots.
@@ -50,11 +57,28 @@ pub(super) struct Change<'a> {
     pub revisit_at: Option<Instant>,
 }
 
+/// Room that a change leaves to the next one: empty, but allocated.
+#[derive(Default)]
+pub(super) struct Room {
+    hosts: Vec<HostChange>,
+    host_places: HashMap<UrlKey, usize, BuildAlready>,
+    lives: Vec<(UrlKey, Vec<u8>)>,
+    told: Vec<UrlKey>,
+    fresh: Vec<(UrlKey, u64)>,
+}
+
+impl Room {
+    /// Hosts of one change beyond which their room is given back: a list of seeds is not what comes next.
+    const HOSTS_MAX: usize = 1 << 14;
+}
+
 /// What happens to a host.
 pub(super) struct HostChange {
-    /// Which one it is in this change: hosts that are new take turns in this order.
-    pub number: usize,
+    pub name: Box<str>,
+    pub key: UrlKey,
     pub record: HostRecord,
+    /// True when nothing is stored of it yet.
+    pub new: bool,
     /// Whether it counted as a host with something queued.
     pub counted: bool,
     /// True when something on disk changes.
@@ -80,10 +104,12 @@ impl<'a> Change<'a> {
         anchor: Anchor,
         now: Instant,
     ) -> Self {
+        let Room { hosts, host_places, lives, told, fresh } = std::mem::take(&mut writer.room);
         Self {
             batch: store.database.batch(),
             queue: Vec::new(),
-            lives: Vec::new(),
+            lives,
+            told,
             row: Vec::new(),
             store,
             writer,
@@ -94,9 +120,11 @@ impl<'a> Change<'a> {
             indexed: 0,
             no_page: 0,
             known: 0,
-            hosts: HashMap::new(),
+            hosts,
+            host_places,
+            host_last: 0,
             domains: HashMap::new(),
-            fresh: Vec::new(),
+            fresh,
             endings: Vec::new(),
             revisit_at: None,
         }
@@ -107,7 +135,11 @@ impl<'a> Change<'a> {
         let keys: Vec<UrlKey> =
             wishes.iter().map(|wish| self.store.secret.key(wish.candidate.url.as_str())).collect();
         let known = self.writer.are_known(&keys)?;
-        let mut in_batch: HashSet<UrlKey, BuildAlready> = HashSet::default();
+        let new = known.iter().filter(|known| !**known).count();
+        self.fresh.reserve(new);
+        self.queue.reserve(new);
+        let mut in_batch: HashSet<UrlKey, BuildAlready> =
+            HashSet::with_capacity_and_hasher(new, BuildAlready);
         let found_at_ms = self.anchor.to_wall_floor(self.now);
         for ((wish, key), &known) in wishes.iter().zip(keys).zip(&known) {
             if self.config.domain_budget.is_some() {
@@ -171,9 +203,10 @@ impl<'a> Change<'a> {
         place: Place,
         attempt: u32,
     ) -> Result<&mut HostChange, FrontierError> {
-        let number = self.host(host)?.record.number;
-        self.queue.push(Entry::queued(number, place, attempt));
-        let host = self.changed_host(host)?;
+        let at = self.host_place(host)?;
+        let host = &mut self.hosts[at];
+        self.queue.push(Entry::queued(host.record.number, place, attempt));
+        host.changed = true;
         host.record.queued += 1;
         Ok(host)
     }
@@ -196,10 +229,19 @@ impl<'a> Change<'a> {
         validators: Option<&Validators>,
     ) -> Result<(), FrontierError> {
         let mut retry_at = None;
-        // What the host said is worth keeping even when its URL only goes back.
-        self.host(url.host())?;
+        // What the host wished for is worth keeping even when its URL only goes back; how long it took can wait for the next write.
+        let HostHint { crawl_delay, retry_after, trouble, .. } = ending.hint;
+        if crawl_delay.is_some() || retry_after.is_some() || trouble {
+            self.host(url.host())?;
+        }
         let key = self.store.secret.key(url.as_str());
-        let mut life = self.life(key)?.unwrap_or_else(|| LifeRecord::new(ending.place.position));
+        // Nothing is left of a score once its page was seen, so a life that says no more need not be read. A retry keeps it.
+        let life = if self.store.told_absent.may_have(key) || matches!(kind, SettlementKind::Retry(_)) {
+            self.life(key)?
+        } else {
+            None
+        };
+        let mut life = life.unwrap_or_else(|| LifeRecord::new(ending.place.position));
         let kind = if life.banned { SettlementKind::NoPage } else { kind };
         if kind != SettlementKind::Returned {
             let at_ms = self.anchor.to_wall_floor(self.now);
@@ -290,7 +332,10 @@ impl<'a> Change<'a> {
     }
 
     pub fn put_life(&mut self, key: UrlKey, life: &LifeRecord) -> Result<(), FrontierError> {
-        self.lives.push((key.to_bytes(), encode(life)?));
+        self.lives.push((key, encode(life)?));
+        if life.tells_more_than_a_score() {
+            self.told.push(key);
+        }
         Ok(())
     }
 
@@ -312,8 +357,10 @@ impl<'a> Change<'a> {
     /// Puts lives and what happens to the queues into the batch: the latter as one value, under the number of the change.
     pub fn batch_entries(&mut self) {
         self.lives.sort_by_key(|(key, _)| *key);
+        self.store.lives_absent.add(self.lives.iter().map(|(key, _)| *key));
+        self.store.told_absent.add(self.told.drain(..));
         for (key, life) in self.lives.drain(..) {
-            self.batch.insert(&self.store.lives, key, life);
+            self.batch.insert(&self.store.lives, key.to_bytes(), life);
         }
         self.row = in_order(std::mem::take(&mut self.queue));
         if !self.row.is_empty() {
@@ -332,23 +379,56 @@ impl<'a> Change<'a> {
         self.writer.change_first = self.writer.change_first.max(until);
     }
 
+    /// Leaves its room to the next change, once everybody heard of it.
+    pub fn leave_room(self) {
+        let Self { writer, mut hosts, mut host_places, mut lives, mut told, mut fresh, .. } = self;
+        if hosts.len() > Room::HOSTS_MAX {
+            return;
+        }
+        hosts.clear();
+        host_places.clear();
+        lives.clear();
+        told.clear();
+        fresh.clear();
+        writer.room = Room { hosts, host_places, lives, told, fresh };
+    }
+
     /// A host, as it will be after this change.
     pub fn host(&mut self, name: &str) -> Result<&mut HostChange, FrontierError> {
-        if !self.hosts.contains_key(name) {
-            let record = match self.writer.host(self.store, name)? {
-                Some(record) => record,
-                None => {
+        let at = self.host_place(name)?;
+        Ok(&mut self.hosts[at])
+    }
+
+    /// Where a host is among those of this change.
+    fn host_place(&mut self, name: &str) -> Result<usize, FrontierError> {
+        if self.hosts.get(self.host_last).is_some_and(|host| *host.name == *name) {
+            return Ok(self.host_last);
+        }
+        let key = self.store.secret.key(name);
+        self.host_last = match self.host_places.get(&key) {
+            Some(&at) => at,
+            None => {
+                let stored = self.writer.host_by_key(self.store, name, key)?;
+                let new = stored.is_none();
+                let record = stored.unwrap_or_else(|| {
                     let number = self.writer.host_next;
                     self.writer.host_next += 1;
                     HostRecord { number, ..HostRecord::default() }
-                }
-            };
-            let number = self.hosts.len();
-            let change =
-                HostChange { number, counted: record.counts(), record, changed: false, fresh: Vec::new() };
-            self.hosts.insert(name.into(), change);
-        }
-        self.hosts.get_mut(name).ok_or(FrontierError::Unsupported("a host that was just added"))
+                });
+                self.hosts.push(HostChange {
+                    name: name.into(),
+                    key,
+                    new,
+                    counted: record.counts(),
+                    record,
+                    changed: false,
+                    fresh: Vec::new(),
+                });
+                self.host_places.insert(key, self.hosts.len() - 1);
+                self.hosts.len() - 1
+            }
+        };
+        Ok(self.host_last)
     }
 
     /// The same, marked as changed.
@@ -367,14 +447,21 @@ pub(super) fn domain(store: &Store, name: &str) -> Result<DomainRecord, Frontier
 
 /// What became of a URL; nothing while it only waits.
 pub(super) fn life(store: &Store, key: UrlKey) -> Result<Option<LifeRecord>, FrontierError> {
+    if !store.lives_absent.may_have(key) {
+        return Ok(None);
+    }
     let key = key.to_bytes();
     read(&store.lives, &key)?.map(|value| decode(&key, &value)).transpose()
 }
 
-/// The same for many, each in its turn. They are looked up in the order of their keys: neighbours in the store are then near each other
-/// in memory, too.
-pub(super) fn lives(store: &Store, keys: &[UrlKey]) -> Result<Vec<Option<LifeRecord>>, FrontierError> {
-    let mut order: Vec<usize> = (0..keys.len()).collect();
+/// The same for many, each in its turn; nothing also for those of which `absent` says so. They are looked up in the order of their keys:
+/// neighbours in the store are then near each other in memory, too.
+pub(super) fn lives(
+    store: &Store,
+    keys: &[UrlKey],
+    absent: &Absent,
+) -> Result<Vec<Option<LifeRecord>>, FrontierError> {
+    let mut order: Vec<usize> = (0..keys.len()).filter(|&number| absent.may_have(keys[number])).collect();
     order.sort_unstable_by_key(|&number| keys[number]);
     let mut lives: Vec<Option<LifeRecord>> = vec![None; keys.len()];
     for number in order {

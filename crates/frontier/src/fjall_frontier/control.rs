@@ -436,7 +436,7 @@ impl FjallFrontier {
             urls.map(|url| (url, self.store.secret.key(url.as_str()))).collect();
         let keys: Vec<UrlKey> = urls.iter().map(|(_, key)| *key).collect();
         let spots = change.writer.find(&keys)?;
-        let mut lives = change::lives(&self.store, &keys)?.into_iter();
+        let mut lives = change::lives(&self.store, &keys, &self.store.lives_absent)?.into_iter();
         let known = |((url, key), spot): ((&'u PageUrl, UrlKey), Option<Spot>)| {
             let life = lives.next().flatten();
             let Spot { position, depth } = spot?;

@@ -16,19 +16,20 @@
 //! in memory and the reading of a queue's next entries, so that leasing and the ends of requests do not wait for the disk's
 //! arm. Whoever takes both takes `writer` first. Start at [`FjallFrontier::open`].
 
+mod absent;
 mod change;
 mod control;
 mod rota;
 mod store;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use change::{Change, HostChange, Wish};
+use change::{Change, HostChange, Room, Wish};
 use fjall::PersistMode;
 use parking_lot::{Mutex, RwLock};
 pub use store::Blob;
@@ -40,14 +41,14 @@ use webloom_model::{
 };
 
 use crate::FrontierConfig;
-use crate::log::{LogReader, UrlLog};
+use crate::log::{LogReader, Pages, UrlLog};
 use crate::queue::{Entry, QueueStore};
 use crate::record::{
     Anchor, CountersRecord, DomainRecord, HostRecord, LaterRecord, StageRecord, damaged, decode, encode,
     later_due, later_key, later_position,
 };
 use crate::schedule::{Picks, Place, Scheduler, Totals, after, domain_of};
-use crate::seen::{SeenLimits, SeenStore, Spot, UrlKey};
+use crate::seen::{BuildAlready, SeenLimits, SeenStore, Spot, UrlKey};
 
 /// Retries that are queued again in one write.
 const RETRIES_PER_WRITE: usize = 1000;
@@ -55,6 +56,8 @@ const RETRIES_PER_WRITE: usize = 1000;
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 /// Keys that are read from the log at once, when runs are made anew.
 const KEYS_PER_INSERT: usize = 64 * 1024;
+/// The filters before records of the store have this part of the memory of the one before the known URLs.
+const ABSENT_PART: usize = 8;
 /// Records of hosts that are kept at hand.
 const HOSTS_CACHED_MAX: usize = 256 * 1024;
 
@@ -74,7 +77,9 @@ pub struct FjallFrontier {
     writer: Mutex<Writer>,
     core: Mutex<Core>,
     /// What is out with workers.
-    held: Mutex<HashMap<LeaseId, LinkCandidate>>,
+    held: Mutex<HashMap<LeaseId, PageUrl>>,
+    /// Pages on which leased URLs were found.
+    pages: Mutex<Pages>,
 }
 
 /// What belongs to whoever writes.
@@ -87,7 +92,10 @@ struct Writer {
     /// The number of the oldest change of the queues that is written down, and the one the next gets.
     change_first: u64,
     change_next: u64,
-    hosts: HashMap<Box<str>, HostRecord>,
+    /// Records of hosts by the keys of their names.
+    hosts: HashMap<UrlKey, HostRecord, BuildAlready>,
+    /// Of the last change, for the next one.
+    room: Room,
     /// True while something was appended that no batch vouches for. It stays so when a write fails: the log must not be
     /// written on then, or what was never queued would pass for seen.
     unfinished: bool,
@@ -100,6 +108,8 @@ struct Core {
     published: u64,
     /// Hosts up to this number of the rota were taken up.
     rota_cursor: u64,
+    /// Those that come next, with their numbers, as far as they were read.
+    rota_ahead: VecDeque<(u64, Box<str>)>,
     /// The first number of the rota that nobody has.
     rota_next: u64,
     /// Hosts with a lower number are known from before.
@@ -127,18 +137,32 @@ impl Writer {
 
     /// What is stored of a host; nothing when it is new.
     fn host(&mut self, store: &Store, name: &str) -> Result<Option<HostRecord>, FrontierError> {
-        if let Some(record) = self.hosts.get(name) {
+        self.host_by_key(store, name, store.secret.key(name))
+    }
+
+    /// The same for who has the key of its name.
+    fn host_by_key(
+        &mut self,
+        store: &Store,
+        name: &str,
+        key: UrlKey,
+    ) -> Result<Option<HostRecord>, FrontierError> {
+        if let Some(record) = self.hosts.get(&key) {
             return Ok(Some(*record));
         }
-        let record = get_host(store, name)?;
+        if !store.hosts_absent.may_have(key) {
+            return Ok(None);
+        }
+        let record = read(&store.hosts, name.as_bytes())?;
+        let record = record.map(|value| decode(name.as_bytes(), &value)).transpose()?;
         if let Some(record) = record {
-            self.remember_host(name, record);
+            self.remember_host(key, record);
         }
         Ok(record)
     }
 
-    fn remember_host(&mut self, name: &str, record: HostRecord) {
-        if self.hosts.len() >= HOSTS_CACHED_MAX && !self.hosts.contains_key(name) {
+    fn remember_host(&mut self, key: UrlKey, record: HostRecord) {
+        if self.hosts.len() >= HOSTS_CACHED_MAX && !self.hosts.contains_key(&key) {
             // Whatever goes can be read again. Half of them at once, so that this is rare.
             let mut keep = false;
             self.hosts.retain(|_, _| {
@@ -146,7 +170,7 @@ impl Writer {
                 keep
             });
         }
-        self.hosts.insert(name.into(), record);
+        self.hosts.insert(key, record);
     }
 }
 
@@ -155,7 +179,7 @@ impl FjallFrontier {
     ///
     /// All hosts known from before owe their full delay from now on.
     pub fn open(path: &Path, config: FrontierConfig, clock: Arc<dyn Clock>) -> Result<Self, FrontierError> {
-        let store = Store::open(path)?;
+        let store = Store::open(path, config.seen_filter_bytes / ABSENT_PART)?;
         let anchor = Anchor::new(&*clock);
         let counters = match read(&store.meta, COUNTERS_KEY.as_bytes())? {
             Some(value) => decode::<CountersRecord>(COUNTERS_KEY.as_bytes(), &value)?,
@@ -195,6 +219,7 @@ impl FjallFrontier {
                 scheduler,
                 published: log.end(),
                 rota_cursor: 0,
+                rota_ahead: VecDeque::new(),
                 rota_next: counters.rota_next,
                 host_first: counters.host_next,
                 budgets_grew: false,
@@ -206,10 +231,12 @@ impl FjallFrontier {
                 host_next: counters.host_next,
                 change_first,
                 change_next,
-                hosts: HashMap::new(),
+                hosts: HashMap::default(),
+                room: Room::default(),
                 unfinished: false,
             }),
             held: Mutex::default(),
+            pages: Mutex::new(Pages::new()),
             queue,
             store,
         };
@@ -365,42 +392,37 @@ impl FjallFrontier {
     }
 
     /// Tells the scheduler what is on disk now.
-    fn publish(&self, change: Change<'_>, core: &mut Core) -> Result<OfferSummary, FrontierError> {
-        let Change { now, writer, summary, hosts, domains, endings, revisit_at, config, .. } = change;
+    fn publish(&self, mut change: Change<'_>, core: &mut Core) -> Result<OfferSummary, FrontierError> {
+        let Change { now, writer, summary, hosts, domains, endings, revisit_at, config, .. } = &mut change;
+        let (now, summary) = (*now, *summary);
         let scheduler = &mut core.scheduler;
-        for (ending, kind, retry_at) in &endings {
+        for (ending, kind, retry_at) in endings.iter() {
             scheduler.end_settle(ending, *kind, *retry_at, now);
         }
-        if let Some(due) = revisit_at {
+        if let Some(due) = *revisit_at {
             scheduler.due_by(due);
         }
         scheduler.set_totals(totals(&writer.counters));
         core.published = writer.log.end();
         let in_turn = !core.has_parked();
         core.rota_next = writer.counters.rota_next;
-        for (name, record) in &domains {
+        for (name, record) in domains.iter() {
             let budget = config.domain_budget.map(|budget| budget.pages(record.linkers.count()));
             core.scheduler.set_domain_budget(name, record.indexed, budget, now);
             core.budgets_grew = true;
         }
-        let mut new_hosts: Vec<(u64, Box<str>, HostChange)> = Vec::new();
-        for (name, host) in hosts {
-            let scheduler = &mut core.scheduler;
-            if scheduler.is_active(&name) {
-                scheduler.set_number(&name, host.record.number);
-                for (place, attempt) in host.fresh {
-                    scheduler.insert(&name, place, attempt, now);
-                }
-            } else if let Some(number) =
-                host.record.rota.filter(|number| in_turn && *number > core.rota_cursor)
+        let mut new_hosts: Vec<(u64, &HostChange)> = Vec::new();
+        for host in hosts.iter() {
+            if !core.scheduler.insert(&host.name, host.record.number, &host.fresh, now)
+                && let Some(number) = host.record.rota.filter(|number| in_turn && *number > core.rota_cursor)
             {
-                new_hosts.push((number, name, host));
+                new_hosts.push((number, host));
             }
         }
         // The hosts that are new take their turns at once, unless others wait for theirs on disk.
-        new_hosts.sort_unstable_by_key(|(number, ..)| *number);
+        new_hosts.sort_unstable_by_key(|(number, _)| *number);
         let mut all = in_turn;
-        for (number, name, host) in new_hosts {
+        for (number, host) in new_hosts {
             if core.scheduler.active() >= core.scheduler.config().hosts_active_max {
                 all = false;
                 break;
@@ -408,15 +430,14 @@ impl FjallFrontier {
             // What is new is handed over entry by entry, so that it is known how urgent it is.
             let fresh = host.fresh.len() as u64;
             let record = HostRecord { queued: host.record.queued.saturating_sub(fresh), ..host.record };
-            self.take_up(core, &name, &record, now);
-            for (place, attempt) in host.fresh {
-                core.scheduler.insert(&name, place, attempt, now);
-            }
+            self.take_up(core, &host.name, &record, now);
+            core.scheduler.insert(&host.name, record.number, &host.fresh, now);
             core.rota_cursor = number;
         }
         if all {
             core.rota_cursor = core.rota_next - 1;
         }
+        change.leave_room();
         Ok(summary)
     }
 
@@ -452,13 +473,15 @@ impl FjallFrontier {
         let mut leases = Vec::with_capacity(picks.len());
         let mut banned = Vec::new();
         let mut candidates = Vec::with_capacity(picks.len());
+        let mut pages = self.pages.lock();
         for pick in &picks {
-            candidates.push(self.log.read(pick.place.position)?.candidate);
+            candidates.push(self.log.read_near(pick.place.position, &mut pages)?.candidate);
         }
+        drop(pages);
         let keys: Vec<UrlKey> =
             candidates.iter().map(|candidate| self.store.secret.key(candidate.url.as_str())).collect();
         // Only a page that was fetched before has something to be recognised by.
-        let lives = change::lives(&self.store, &keys)?;
+        let lives = change::lives(&self.store, &keys, &self.store.told_absent)?;
         for ((pick, candidate), life) in picks.into_iter().zip(candidates).zip(lives) {
             if life.as_ref().is_some_and(|life| life.banned) {
                 banned.push(Settlement {
@@ -472,7 +495,7 @@ impl FjallFrontier {
             let validators = life.and_then(|life| life.validators);
             leases.push(Lease { id: pick.lease, candidate, attempt: pick.attempt, validators });
         }
-        self.held.lock().extend(leases.iter().map(|lease| (lease.id, lease.candidate.clone())));
+        self.held.lock().extend(leases.iter().map(|lease| (lease.id, lease.url().clone())));
         if !banned.is_empty() {
             self.settle(banned)?;
         }
@@ -532,27 +555,20 @@ fn totals(counters: &CountersRecord) -> Totals {
     Totals { known, indexed, no_page, hosts }
 }
 
-/// What is stored of a host; nothing when it is new.
-fn get_host(store: &Store, name: &str) -> Result<Option<HostRecord>, FrontierError> {
-    read(&store.hosts, name.as_bytes())?.map(|value| decode(name.as_bytes(), &value)).transpose()
-}
-
 /// Puts what follows from a change into its batch: records of hosts, the rota, counters.
 fn prepare(change: &mut Change<'_>, core: &mut Core) -> Result<(), FrontierError> {
     change.batch_entries();
     let Change { store, writer, anchor, batch, hosts, .. } = change;
     let mut counters = writer.counters;
-    let mut in_order: Vec<_> = hosts.iter_mut().collect();
-    in_order.sort_unstable_by_key(|(_, host)| host.number);
-    for (name, host) in in_order {
-        if core.scheduler.host_unsaved(name) {
-            host.changed = true;
-        }
-        if !host.changed {
+    store.hosts_absent.add(hosts.iter().filter(|host| host.new).map(|host| host.key));
+    for host in hosts.iter_mut() {
+        let (name, key) = (&host.name, host.key);
+        let unsaved = core.scheduler.save_manners(name);
+        if unsaved.is_none() && !host.changed {
             continue;
         }
         let record = &mut host.record;
-        if let Some(manners) = core.scheduler.save_manners(name) {
+        if let Some(manners) = unsaved {
             record.set_manners(&manners, anchor);
         }
         let takes_turns = record.queued > 0 && !record.exhausted && !record.blocked;
@@ -569,14 +585,14 @@ fn prepare(change: &mut Change<'_>, core: &mut Core) -> Result<(), FrontierError
             _ => {}
         }
         // What came and went in equal numbers leaves a host as it was.
-        if writer.hosts.get(&**name) == Some(record) {
+        if writer.hosts.get(&key) == Some(record) {
             continue;
         }
         if record.counts() != host.counted {
             counters.hosts = counters.hosts.saturating_add_signed(if host.counted { -1 } else { 1 });
         }
         batch.insert(&store.hosts, name.as_bytes(), encode(record)?);
-        writer.remember_host(name, *record);
+        writer.remember_host(key, *record);
     }
     for (name, record) in &change.domains {
         change.batch.insert(&change.store.domains, name.as_bytes(), encode(record)?);
@@ -710,7 +726,7 @@ impl Frontier for FjallFrontier {
             let mut page = None;
             if let Some(ending) = ending {
                 let url = match held {
-                    Some(candidate) => candidate.url,
+                    Some(url) => url,
                     None => self.log.read(ending.place.position)?.candidate.url,
                 };
                 change.settle(ending, settlement.kind, &url, settlement.validators.as_ref())?;

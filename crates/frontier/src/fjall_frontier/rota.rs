@@ -24,31 +24,39 @@ impl FjallFrontier {
         let max = core.scheduler.config().hosts_active_max.max(1);
         let mut laid_down = core.scheduler.take_dropped();
         if core.scheduler.active() >= max {
-            core.scheduler.find_tired(now);
             laid_down.extend(core.scheduler.lay_down(HOSTS_PER_ROTATION, now));
         }
         self.store_laid_down(writer, core, laid_down, now)?;
         let room = max.saturating_sub(core.scheduler.active()).min(HOSTS_PER_ROTATION);
-        let mut taken = Vec::with_capacity(room);
-        for record in self.store.rota.range((core.rota_cursor + 1).to_be_bytes()..).take(room) {
+        for _ in 0..room {
+            if core.rota_ahead.is_empty() {
+                self.look_ahead(core)?;
+            }
+            let Some((number, name)) = core.rota_ahead.pop_front() else {
+                // There are no more.
+                core.rota_cursor = core.rota_next - 1;
+                break;
+            };
+            core.rota_cursor = core.rota_cursor.max(number);
+            // One that is in memory already got its number while it was; one that was read ahead may have lost it since.
+            if !core.scheduler.is_active(&name)
+                && let Some(record) = writer.host(&self.store, &name)?
+                && record.rota == Some(number)
+            {
+                self.take_up(core, &name, &record, now);
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads who comes next in the rota: more than there is room for just now, because looking for the first of them costs most.
+    fn look_ahead(&self, core: &mut Core) -> Result<(), FrontierError> {
+        for record in self.store.rota.range((core.rota_cursor + 1).to_be_bytes()..).take(HOSTS_PER_ROTATION) {
             let (key, value) = record.into_inner().map_err(|error| store_error(&error))?;
             let number = <[u8; 8]>::try_from(&*key).map(u64::from_be_bytes);
             let number = number.map_err(|_| damaged(&key, "not a number of the rota".to_owned()))?;
             let name = std::str::from_utf8(&value).map_err(|error| damaged(&key, error.to_string()))?;
-            taken.push((number, name.to_owned()));
-        }
-        if taken.len() < room {
-            // There are no more.
-            core.rota_cursor = core.rota_next - 1;
-        }
-        for (number, name) in taken {
-            core.rota_cursor = core.rota_cursor.max(number);
-            // One that is in memory already got its number while it was.
-            if !core.scheduler.is_active(&name)
-                && let Some(record) = writer.host(&self.store, &name)?
-            {
-                self.take_up(core, &name, &record, now);
-            }
+            core.rota_ahead.push_back((number, name.into()));
         }
         Ok(())
     }
@@ -83,7 +91,7 @@ impl FjallFrontier {
                 batch.insert(&self.store.rota, number.to_be_bytes(), name.as_bytes());
             }
             batch.insert(&self.store.hosts, name.as_bytes(), encode(&record)?);
-            writer.remember_host(&name, record);
+            writer.remember_host(self.store.secret.key(&name), record);
         }
         batch.insert(&self.store.meta, super::COUNTERS_KEY, encode(&writer.counters)?);
         batch.durability(Some(PersistMode::Buffer)).commit().map_err(|error| store_error(&error))?;
@@ -117,7 +125,7 @@ impl FjallFrontier {
                     writer.counters.rota_next += 1;
                 }
                 batch.insert(&self.store.hosts, name.as_bytes(), encode(&record)?);
-                writer.remember_host(&name, record);
+                writer.remember_host(self.store.secret.key(&name), record);
             }
             batch.insert(&self.store.meta, super::COUNTERS_KEY, encode(&writer.counters)?);
             batch.durability(Some(PersistMode::Buffer)).commit().map_err(|error| store_error(&error))?;

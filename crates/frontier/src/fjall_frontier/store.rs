@@ -2,12 +2,13 @@
 
 use std::path::Path;
 
-use fjall::config::{FilterPolicy, FilterPolicyEntry};
+use fjall::config::{FilterPolicy, FilterPolicyEntry, PartitioningPolicy};
 use fjall::{Database, Keyspace, KeyspaceCreateOptions};
 use webloom_model::FrontierError;
 
-use crate::record::damaged;
-use crate::seen::Secret;
+use super::absent::{Absent, Making, Wanted};
+use crate::record::{LifeRecord, damaged, decode};
+use crate::seen::{Secret, UrlKey};
 
 /// The layout of the directory. One with another number is refused.
 const FORMAT: u32 = 3;
@@ -15,8 +16,8 @@ const FORMAT_KEY: &str = "format";
 const SECRET_KEY: &str = "secret";
 const SETTING_PREFIX: &str = "setting:";
 pub(super) const COUNTERS_KEY: &str = "counters";
-/// Blocks of the store kept in memory.
-const CACHE_BYTES: u64 = 32 * 1024 * 1024;
+/// Blocks of the store kept in memory. Few of its records are read again soon, and hardly any that are not there: see [`Absent`].
+const CACHE_BYTES: u64 = 16 * 1024 * 1024;
 /// Writes of one keyspace that are held in memory before they become a file.
 const WRITES_BYTES: u64 = 16 * 1024 * 1024;
 /// Writes that opening may have to go through again.
@@ -48,10 +49,16 @@ pub(super) struct Store {
     pub robots: Keyspace,
     pub contexts: Keyspace,
     pub secret: Secret,
+    /// Which URLs have no life, which have none that says more than a score, and which hosts have no record.
+    pub lives_absent: Absent,
+    pub told_absent: Absent,
+    pub hosts_absent: Absent,
+    _making: Making,
 }
 
 impl Store {
-    pub fn open(directory: &Path) -> Result<Self, FrontierError> {
+    /// Opens the store of a directory, or creates it. `filter_bytes` is for all filters together.
+    pub fn open(directory: &Path, filter_bytes: usize) -> Result<Self, FrontierError> {
         let path = directory.join("store");
         // The first layout had the store where the directory is now.
         if !path.exists() && directory.join("keyspaces").exists() {
@@ -67,7 +74,13 @@ impl Store {
                 fjall::Error::Locked => FrontierError::Locked { path: directory.display().to_string() },
                 other => store_error(&other),
             })?;
-        let options = || KeyspaceCreateOptions::default().max_memtable_size(WRITES_BYTES);
+        // In pieces: a file's whole filter or index would push hundreds of blocks out of the cache, and the more there is, the oftener.
+        let options = || {
+            KeyspaceCreateOptions::default()
+                .max_memtable_size(WRITES_BYTES)
+                .filter_block_partitioning_policy(PartitioningPolicy::new([false, true]))
+                .index_block_partitioning_policy(PartitioningPolicy::new([false, true]))
+        };
         let keyspace = |name: &str| database.keyspace(name, options).map_err(|error| store_error(&error));
         // What is only gone through in order needs no filters.
         let in_order = |name: &str| {
@@ -99,11 +112,38 @@ impl Store {
                 secret
             }
         };
+        let (lives, hosts) = (keyspace("lives")?, keyspace("hosts")?);
+        let life_key = |key: &[u8]| {
+            let bytes = key.try_into().map_err(|_| damaged(key, "not the key of a life".to_owned()))?;
+            Ok(UrlKey::from_bytes(bytes))
+        };
+        let told_key = move |key: &[u8], value: &[u8]| -> Result<Option<UrlKey>, FrontierError> {
+            let told = decode::<LifeRecord>(key, value)?.tells_more_than_a_score();
+            told.then(|| life_key(key)).transpose()
+        };
+        let host_key = move |name: &[u8], _: &[u8]| {
+            let name = std::str::from_utf8(name).map_err(|error| damaged(name, error.to_string()))?;
+            Ok(Some(secret.key(name)))
+        };
+        let wanted = [
+            Wanted {
+                keyspace: lives.clone(),
+                bytes: filter_bytes / 8 * 3,
+                key: Box::new(move |key, _| life_key(key).map(Some)),
+            },
+            Wanted { keyspace: lives.clone(), bytes: filter_bytes / 8 * 3, key: Box::new(told_key) },
+            Wanted { keyspace: hosts.clone(), bytes: filter_bytes / 8 * 2, key: Box::new(host_key) },
+        ];
+        let ([lives_absent, told_absent, hosts_absent], making) = Making::start(wanted)?;
         Ok(Self {
             changes: in_order("changes")?,
             later: in_order("later")?,
-            lives: keyspace("lives")?,
-            hosts: keyspace("hosts")?,
+            lives,
+            hosts,
+            lives_absent,
+            told_absent,
+            hosts_absent,
+            _making: making,
             rota: in_order("rota")?,
             exhausted: in_order("exhausted")?,
             domains: keyspace("domains")?,

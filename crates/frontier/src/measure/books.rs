@@ -67,10 +67,17 @@ pub(super) fn yardstick() -> Part {
     part
 }
 
-/// How long this thread was on a core.
+/// How long this thread was on a core, up to this moment. What `/proc` says of it is some milliseconds old, and so is charged
+/// to whatever comes after a short call.
+#[cfg(target_os = "linux")]
 pub(super) fn thread_cpu() -> Duration {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    Duration::from_nanos(text.split_whitespace().next().and_then(|first| first.parse().ok()).unwrap_or(0))
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::try_from(time).unwrap_or_default()
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn thread_cpu() -> Duration {
+    Duration::ZERO
 }
 
 /// How long all threads were on a core, those that ended included.

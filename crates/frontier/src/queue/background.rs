@@ -71,7 +71,8 @@ impl Shared {
             self.changed.wait(state);
         }
         state.check()?;
-        let next = Table::new(state.table.to);
+        let mut next = Table::new(state.table.to);
+        next.spares = std::mem::take(&mut state.table.spares);
         let full = std::mem::replace(&mut state.table, next);
         state.frozen.push(Arc::new(full));
         self.changed.notify_all();
@@ -120,13 +121,19 @@ fn flush(shared: &Shared) {
     while let Some(table) = shared.wait_for(|state| state.frozen.first().cloned()) {
         let rows = table.rows.iter().rev().map(|row| Source::Memory(row));
         // A run must not know of what the rest of the directory could still lose.
-        let written =
-            (shared.sync)().and_then(|()| write(shared, Merge::new(rows, None), table.from, table.to, false));
+        let written = (shared.sync)().and_then(|()| {
+            let covers = Covers { from: table.from, to: table.to, count_max: table.len() as u64 };
+            write(shared, Merge::new(rows, None), covers, false)
+        });
         match written {
             Ok(Some(run)) => {
                 let mut state = shared.state.lock();
                 state.runs.push(Arc::new(run));
                 state.frozen.remove(0);
+                // Readers look at tables under the lock only, so this is the last one to have it.
+                if let Ok(table) = Arc::try_unwrap(table) {
+                    table.rows.into_iter().for_each(|row| state.table.spares.give(row));
+                }
                 drop(state);
                 shared.changed.notify_all();
             }
@@ -164,12 +171,22 @@ fn merge_runs(shared: &Shared, runs: &[Arc<Run>]) -> io::Result<Option<Run>> {
     let sources: Vec<Source<'_>> =
         runs.iter().rev().map(|run| run.entries().map(Source::Disk)).collect::<io::Result<_>>()?;
     // Before the oldest run there is nothing that could still be taken out.
-    write(shared, Merge::new(sources, None), first.from, last.to, first.from == 0)
+    let count_max = runs.iter().map(|run| run.count).sum();
+    let covers = Covers { from: first.from, to: last.to, count_max };
+    write(shared, Merge::new(sources, None), covers, first.from == 0)
+}
+
+/// What a run that is to be written will cover: changes from one up to another, and how many entries it has at most.
+#[derive(Clone, Copy)]
+struct Covers {
+    from: u64,
+    to: u64,
+    count_max: u64,
 }
 
 /// Writes a run; nothing when the store is closed meanwhile. `oldest`: what was taken out need not be remembered.
-fn write(shared: &Shared, mut merge: Merge<'_>, from: u64, to: u64, oldest: bool) -> io::Result<Option<Run>> {
-    let mut writer = RunWriter::new(&shared.directory, from, to)?;
+fn write(shared: &Shared, mut merge: Merge<'_>, covers: Covers, oldest: bool) -> io::Result<Option<Run>> {
+    let mut writer = RunWriter::new(&shared.directory, covers.from, covers.to, covers.count_max)?;
     let mut seen = 0_u64;
     while let Some(entry) = merge.next()? {
         if !(oldest && entry.is_removed()) {

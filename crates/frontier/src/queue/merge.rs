@@ -73,9 +73,8 @@ impl<'a> Merge<'a> {
     }
 }
 
-/// Two sorted rows as one; the newer one's word counts.
-pub(super) fn merge_two(older: &[Entry], newer: &[Entry]) -> Vec<Entry> {
-    let mut merged = Vec::with_capacity(older.len() + newer.len());
+/// Two sorted rows as one, behind what `merged` has; the newer one's word counts.
+pub(super) fn merge_two(older: &[Entry], newer: &[Entry], merged: &mut Vec<Entry>) {
     let (mut old, mut new) = (0, 0);
     while let (Some(&first), Some(&second)) = (older.get(old), newer.get(new)) {
         let order = first.spot().cmp(&second.spot());
@@ -89,5 +88,4 @@ pub(super) fn merge_two(older: &[Entry], newer: &[Entry]) -> Vec<Entry> {
     }
     merged.extend_from_slice(&older[old..]);
     merged.extend_from_slice(&newer[new..]);
-    merged
 }

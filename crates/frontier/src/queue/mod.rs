@@ -27,17 +27,57 @@ use run::Run;
 use crate::schedule::Place;
 use crate::threads::Threads;
 
+/// Entries of a read for which room is made beforehand.
+const ENTRIES_EXPECTED_MAX: usize = 64;
+
 /// Gathered changes: sorted rows, oldest first, each at least twice as long as the next.
 #[derive(Debug, Default)]
 struct Table {
     rows: Vec<Vec<Entry>>,
     from: u64,
     to: u64,
+    spares: Spares,
+}
+
+/// Room of rows that became others, to be used again: memory that is used again need not be cleared, and what a crawl takes stays
+/// the same.
+#[derive(Debug, Default)]
+struct Spares {
+    /// The least room comes first.
+    rows: Vec<Vec<Entry>>,
+}
+
+impl Spares {
+    /// Entries of all spares together.
+    const ENTRIES_MAX: usize = 3 << 19;
+    /// Rows with room for fewer are left to the allocator, and room is given out in steps of this.
+    const STEP: usize = 1 << 15;
+
+    /// An empty row with room for so many entries, and not for very many more.
+    fn take(&mut self, entries: usize) -> Vec<Entry> {
+        let at = self.rows.partition_point(|row| row.capacity() < entries);
+        if self.rows.get(at).is_some_and(|row| row.capacity() <= 2 * entries.max(Self::STEP)) {
+            return self.rows.remove(at);
+        }
+        Vec::with_capacity(if entries < Self::STEP { entries } else { entries.next_multiple_of(Self::STEP) })
+    }
+
+    fn give(&mut self, mut row: Vec<Entry>) {
+        if row.capacity() < Self::STEP {
+            return;
+        }
+        row.clear();
+        let at = self.rows.partition_point(|other| other.capacity() < row.capacity());
+        self.rows.insert(at, row);
+        while self.rows.iter().map(Vec::capacity).sum::<usize>() > Self::ENTRIES_MAX {
+            self.rows.pop();
+        }
+    }
 }
 
 impl Table {
     fn new(from: u64) -> Self {
-        Self { rows: Vec::new(), from, to: from }
+        Self { rows: Vec::new(), from, to: from, spares: Spares::default() }
     }
 
     fn len(&self) -> usize {
@@ -47,7 +87,10 @@ impl Table {
     /// Adds a change. Rows of about a size become one, so there are few, and an entry moves a logarithmic number of times.
     fn add(&mut self, mut row: Vec<Entry>, number: u64) {
         while let Some(last) = self.rows.pop_if(|last| last.len() < 2 * row.len()) {
-            row = merge_two(&last, &row);
+            let mut merged = self.spares.take(last.len() + row.len());
+            merge_two(&last, &row, &mut merged);
+            self.spares.give(last);
+            self.spares.give(std::mem::replace(&mut row, merged));
         }
         self.rows.push(row);
         self.to = number + 1;
@@ -111,7 +154,7 @@ impl QueueStore {
             sources.push(Source::Disk(run.entries_from(first)?));
         }
         let mut merge = Merge::new(sources, end);
-        let mut entries = Vec::new();
+        let mut entries = Vec::with_capacity(count.min(ENTRIES_EXPECTED_MAX));
         while entries.len() < count
             && let Some(entry) = merge.next()?
             && end.is_none_or(|end| entry < end)

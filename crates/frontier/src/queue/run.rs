@@ -190,7 +190,9 @@ pub(super) struct RunWriter {
 }
 
 impl RunWriter {
-    pub fn new(directory: &Path, from: u64, to: u64) -> io::Result<Self> {
+    /// Begins a run of at most so many entries.
+    pub fn new(directory: &Path, from: u64, to: u64, count_max: u64) -> io::Result<Self> {
+        let blocks = usize::try_from(count_max.div_ceil(BLOCK_ENTRIES as u64)).unwrap_or(0);
         let temporary = directory.join(format!("{}.tmp", Run::file_name(from, to)));
         let file = BufWriter::with_capacity(BLOCK_BYTES * STREAM_BLOCKS, File::create(&temporary)?);
         Ok(Self {
@@ -198,8 +200,9 @@ impl RunWriter {
             directory: directory.to_owned(),
             temporary,
             block: Vec::with_capacity(BLOCK_BYTES),
-            sums: Vec::new(),
-            fences: Vec::new(),
+            // As many as there can be: growing would take thrice the room for a while.
+            sums: Vec::with_capacity(blocks),
+            fences: Vec::with_capacity(blocks),
             count: 0,
             unsynced: 0,
             from,
@@ -234,14 +237,21 @@ impl RunWriter {
         if !self.block.is_empty() {
             self.end_block()?;
         }
-        let sums = self.sums.iter().flat_map(|sum| sum.to_le_bytes());
-        let tables: Vec<u8> = sums.chain(self.fences.iter().flat_map(|fence| fence.to_bytes())).collect();
+        let mut tables_sum = crc32fast::Hasher::new();
+        for sum in &self.sums {
+            tables_sum.update(&sum.to_le_bytes());
+            self.file.write_all(&sum.to_le_bytes())?;
+        }
+        for fence in &self.fences {
+            tables_sum.update(&fence.to_bytes());
+            self.file.write_all(&fence.to_bytes())?;
+        }
         let mut trailer = [&MAGIC[..], &VERSION.to_le_bytes()].concat();
         for number in [self.from, self.to, self.count] {
             trailer.extend_from_slice(&number.to_le_bytes());
         }
-        trailer.extend_from_slice(&u64::from(checksum(&[&tables, &trailer])).to_le_bytes());
-        self.file.write_all(&tables)?;
+        tables_sum.update(&trailer);
+        trailer.extend_from_slice(&u64::from(tables_sum.finalize()).to_le_bytes());
         self.file.write_all(&trailer)?;
         self.file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_data()?;
         let path = self.directory.join(Run::file_name(self.from, self.to));
@@ -279,7 +289,7 @@ mod tests {
     fn what_was_written_is_found_from_anywhere() {
         let directory = tempfile::tempdir().unwrap();
         for count in [0, 1, 255, 256, 257, 5000] {
-            let mut writer = RunWriter::new(directory.path(), 3, 9).unwrap();
+            let mut writer = RunWriter::new(directory.path(), 3, 9, count).unwrap();
             (0..count).for_each(|number| writer.push(entry(number)).unwrap());
             writer.finish().unwrap();
             let run = Run::open(&directory.path().join(Run::file_name(3, 9))).unwrap();
@@ -304,7 +314,7 @@ mod tests {
     #[test]
     fn damage_is_noticed() {
         let directory = tempfile::tempdir().unwrap();
-        let mut writer = RunWriter::new(directory.path(), 0, 1).unwrap();
+        let mut writer = RunWriter::new(directory.path(), 0, 1, 1000).unwrap();
         (0..1000).for_each(|number| writer.push(entry(number)).unwrap());
         writer.finish().unwrap();
         let path = directory.path().join(Run::file_name(0, 1));

@@ -1,6 +1,6 @@
 //! One host as the scheduler sees it: the head of its queue, its clock, its manners.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeSet, VecDeque};
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
@@ -69,6 +69,91 @@ impl Manners {
     }
 }
 
+/// Entries in order, some tens of them: side by side, so that taking the first is one look at the memory.
+#[derive(Debug, Default)]
+pub(super) struct Heads(VecDeque<Head>);
+
+/// An entry in 16 bytes: rank, position, and how often it failed, each where it decides in order.
+#[derive(Debug, Clone, Copy)]
+struct Head(u128);
+
+/// Bits for how often an entry failed, as in the queue on disk.
+const ATTEMPT_BITS: u32 = 16;
+
+impl Head {
+    fn new(place: Place, attempt: u32) -> Self {
+        let attempt = u128::from(attempt.min((1 << ATTEMPT_BITS) - 1));
+        Self(Self::spot_of(place) << ATTEMPT_BITS | attempt)
+    }
+
+    fn spot_of(place: Place) -> u128 {
+        u128::from(place.rank) << 64 | u128::from(place.position)
+    }
+
+    fn spot(self) -> u128 {
+        self.0 >> ATTEMPT_BITS
+    }
+
+    fn entry(self) -> (Place, u32) {
+        let spot = self.spot();
+        let place = Place { rank: (spot >> 64) as u32, position: spot as u64 };
+        (place, self.0 as u32 & ((1 << ATTEMPT_BITS) - 1))
+    }
+}
+
+impl Heads {
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn first(&self) -> Option<(Place, u32)> {
+        self.0.front().map(|head| head.entry())
+    }
+
+    pub fn last(&self) -> Option<(Place, u32)> {
+        self.0.back().map(|head| head.entry())
+    }
+
+    pub fn pop_first(&mut self) -> Option<(Place, u32)> {
+        self.0.pop_front().map(Head::entry)
+    }
+
+    pub fn pop_last(&mut self) -> Option<(Place, u32)> {
+        self.0.pop_back().map(Head::entry)
+    }
+
+    /// Of two words on a place the later one counts.
+    pub fn insert(&mut self, place: Place, attempt: u32) {
+        match self.find(place) {
+            Ok(at) => self.0[at] = Head::new(place, attempt),
+            Err(at) => self.0.insert(at, Head::new(place, attempt)),
+        }
+    }
+
+    /// True when there was one at that place.
+    pub fn remove(&mut self, place: Place) -> bool {
+        self.find(place).is_ok_and(|at| self.0.remove(at).is_some())
+    }
+
+    /// Takes entries that come in order.
+    pub fn set(&mut self, entries: &[(Place, u32)]) {
+        self.0.clear();
+        self.0.extend(entries.iter().map(|&(place, attempt)| Head::new(place, attempt)));
+    }
+
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    fn find(&self, place: Place) -> Result<usize, usize> {
+        self.0.binary_search_by_key(&Head::spot_of(place), |head| head.spot())
+    }
+}
+
 #[derive(Debug)]
 pub(super) struct Host {
     pub name: Box<str>,
@@ -76,7 +161,7 @@ pub(super) struct Host {
     pub number: u32,
     pub domain: DomainId,
     /// The first entries of the queue with how often they failed. All of them stand before `tail_from`.
-    pub heads: BTreeMap<Place, u32>,
+    pub heads: Heads,
     /// How many entries more there are, all at `tail_from` or behind it, and none of them leased.
     pub tail: u64,
     pub tail_from: Place,
@@ -95,7 +180,7 @@ pub(super) struct Host {
     pub manners: Manners,
     /// True when the manners changed since they were last handed out to be stored.
     pub unsaved: bool,
-    /// Leases since it was taken up.
+    /// Leases since it was taken up, and some more to begin with: what is shared out there is made different.
     pub served: u32,
     /// Its turn within the domain, while there is something to lease.
     pub turn: Option<Turn>,
@@ -103,6 +188,8 @@ pub(super) struct Host {
     pub idle_from: Option<Instant>,
     /// Whether it counts as one that has nothing but leases.
     pub all_out: bool,
+    /// True while it is listed as tired.
+    pub listed_tired: bool,
 }
 
 impl Host {
@@ -111,7 +198,7 @@ impl Host {
             name: name.into(),
             number,
             domain,
-            heads: BTreeMap::new(),
+            heads: Heads::default(),
             tail: facts.queued,
             tail_from: Place::FIRST,
             out: Vec::new(),
@@ -128,6 +215,7 @@ impl Host {
             turn: None,
             idle_from: None,
             all_out: false,
+            listed_tired: false,
         }
     }
 
@@ -153,14 +241,13 @@ impl Host {
     /// How urgent its next entry is, in a few classes: 0 is the most urgent.
     pub fn class(&self) -> usize {
         // Until its heads were read, it passes for an ordinary one.
-        self.heads.first_key_value().map_or(Place::CLASS_ORDINARY, |(place, _)| place.class())
+        self.heads.first().map_or(Place::CLASS_ORDINARY, |(place, _)| place.class())
     }
 
     /// Whether an entry at that place would be held in memory.
     fn holds(&self, place: Place, heads_max: usize) -> bool {
         (self.tail == 0 || place < self.tail_from)
-            && (self.heads.len() < heads_max
-                || self.heads.last_key_value().is_some_and(|(last, _)| place < *last))
+            && (self.heads.len() < heads_max || self.heads.last().is_some_and(|(last, _)| place < last))
     }
 
     /// Adds an entry, in memory or, when it stands too far behind, only in number.
@@ -168,12 +255,13 @@ impl Host {
         if !self.holds(place, heads_max) {
             return self.put_on_tail(place);
         }
-        self.heads.insert(place, attempt);
-        if self.heads.len() > heads_max
+        // The last one goes first: room for one more would be room for twice as many.
+        if self.heads.len() >= heads_max
             && let Some((last, _)) = self.heads.pop_last()
         {
             self.put_on_tail(last);
         }
+        self.heads.insert(place, attempt);
     }
 
     fn put_on_tail(&mut self, place: Place) {
@@ -183,7 +271,7 @@ impl Host {
 
     /// Takes an entry away that is on disk and not leased.
     pub fn take_away(&mut self, place: Place) {
-        if self.heads.remove(&place).is_none() {
+        if !self.heads.remove(place) {
             self.tail = self.tail.saturating_sub(1);
         }
     }

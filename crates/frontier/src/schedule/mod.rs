@@ -12,7 +12,7 @@ mod place;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::{Duration, Instant};
 
@@ -74,9 +74,6 @@ struct HostId(u32);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct DomainId(u32);
 
-/// For so long it is not looked again for tired hosts when there were none.
-const LOOK_FOR_TIRED: Duration = Duration::from_millis(20);
-
 /// When something became ready, and its number among all that ever did: together a first-in-first-out order.
 type Turn = (Instant, u64);
 
@@ -129,10 +126,8 @@ pub(crate) struct Scheduler {
     idle: BTreeSet<(Instant, HostId)>,
     /// Leases that ran out since they were last asked for.
     expired: Vec<LeaseId>,
-    /// Hosts that had their share of turns, or cannot be asked for long.
-    tired: Vec<HostId>,
-    /// When and at what turn none was tired.
-    none_tired: Option<(Instant, u64)>,
+    /// Hosts that had their share of turns, or cannot be asked for long, in the order they came to it. Some may be so no more, or gone.
+    tired: VecDeque<HostId>,
     /// Idle hosts with manners that are not stored.
     dropped: Vec<LaidDown>,
 }
@@ -161,8 +156,7 @@ impl Scheduler {
             waiting_next: None,
             idle: BTreeSet::new(),
             expired: Vec::new(),
-            tired: Vec::new(),
-            none_tired: None,
+            tired: VecDeque::new(),
             dropped: Vec::new(),
         }
     }
@@ -222,6 +216,8 @@ impl Scheduler {
         }
         let domain = self.domain_id(domain_of(name));
         let mut host = Host::new(name, number, domain, facts);
+        // Those that are taken up together are to be laid down one after the other.
+        host.served = spread(number, self.config.turns_max as usize) as u32;
         host.manners.crawl_delay =
             host.manners.crawl_delay.map(|delay| delay.min(self.config.crawl_delay_max));
         // A clock that was set back must not hold a host for years.
@@ -254,12 +250,18 @@ impl Scheduler {
         self.refresh(id, now);
     }
 
-    /// Queues an entry of a host that is in memory.
-    pub fn insert(&mut self, name: &str, place: Place, attempt: u32, now: Instant) {
-        let Some(&id) = self.host_ids.get(name) else { return };
+    /// Queues entries of a host that is in memory, and tells the number that it has in the keys of the queue. False when it is not
+    /// in memory.
+    pub fn insert(&mut self, name: &str, number: u32, entries: &[(Place, u32)], now: Instant) -> bool {
+        let Some(&id) = self.host_ids.get(name) else { return false };
         let heads_max = self.config.heads_per_host;
-        self.host_mut(id).put(place, attempt, heads_max);
-        self.refresh(id, now);
+        let host = self.host_mut(id);
+        host.number = number;
+        if !entries.is_empty() {
+            entries.iter().for_each(|&(place, attempt)| host.put(place, attempt, heads_max));
+            self.refresh(id, now);
+        }
+        true
     }
 
     /// Tells how many pages a domain with hosts in memory has, and may have.
@@ -288,13 +290,6 @@ impl Scheduler {
         let Some(&id) = self.host_ids.get(name) else { return };
         self.host_mut(id).take_away(place);
         self.refresh(id, now);
-    }
-
-    /// Tells the number that a host in memory has got in the keys of the queue.
-    pub fn set_number(&mut self, name: &str, number: u32) {
-        if let Some(&id) = self.host_ids.get(name) {
-            self.host_mut(id).number = number;
-        }
     }
 
     /// Bans or pardons a host that is in memory.
@@ -441,8 +436,8 @@ impl Scheduler {
             let name = self.host(id).name.clone();
             self.resolved(&name, ip);
         }
-        let config = self.config.clone();
-        let host = self.host_mut(id);
+        let Self { config, hosts, .. } = self;
+        let Some(host) = hosts[id.0 as usize].as_mut() else { return };
         host.asking = false;
         let address = host.asking_address.take();
         if let Some(wish) = hint.crawl_delay {
@@ -455,7 +450,7 @@ impl Scheduler {
             let before = host.manners;
             host.manners.learn(hint.took, hint.trouble);
             host.unsaved |= host.manners != before;
-            owed = (host.manners.delay(&config), config.domain_delay);
+            owed = (host.manners.delay(config), config.domain_delay);
         }
         // Even a host that owes nothing goes behind those that are ready already.
         host.not_before = host.not_before.max(Some(after(now, owed.0)));
@@ -465,12 +460,12 @@ impl Scheduler {
             host.manners.held_until = host.manners.held_until.max(Some(until));
             host.unsaved = true;
         }
-        let domain = host.domain;
+        let (domain, ip_delay) = (host.domain, config.ip_delay);
         let domain = self.domain_mut(domain);
         domain.asking = domain.asking.saturating_sub(1);
         domain.not_before = domain.not_before.max(Some(after(now, owed.1)));
         if let Some(ip) = address {
-            self.address_freed(ip, if hint.untouched { Duration::ZERO } else { config.ip_delay }, now);
+            self.address_freed(ip, if hint.untouched { Duration::ZERO } else { ip_delay }, now);
         }
         self.refresh(id, now);
     }
@@ -578,17 +573,12 @@ impl Scheduler {
         self.refresh(id, now);
     }
 
-    /// What is to be stored of what a host taught us, and marks it stored. Nothing when it is not in memory.
+    /// What is to be stored of what a host taught us since it was last stored, and marks it stored. Nothing when that is nothing, or the
+    /// host is not in memory.
     pub fn save_manners(&mut self, name: &str) -> Option<Manners> {
         let &id = self.host_ids.get(name)?;
         let host = self.host_mut(id);
-        host.unsaved = false;
-        Some(host.manners)
-    }
-
-    /// True when the host said something about its delays that is not stored yet.
-    pub fn host_unsaved(&self, name: &str) -> bool {
-        self.host_ids.get(name).is_some_and(|&id| self.host(id).unsaved)
+        std::mem::take(&mut host.unsaved).then_some(host.manners)
     }
 
     /// True when the entry at that place is leased.
@@ -610,13 +600,15 @@ impl Scheduler {
     pub fn lay_down(&mut self, max: usize, now: Instant) -> Vec<LaidDown> {
         let mut laid_down = Vec::new();
         while laid_down.len() < max
-            && let Some(id) = self.tired.pop()
+            && let Some(id) = self.tired.pop_front()
         {
-            let Some(Some(host)) = self.hosts.get(id.0 as usize) else { continue };
-            if host.asking || !host.out.is_empty() || !self.is_tired(host, now) {
-                continue;
+            let Some(Some(host)) = self.hosts.get_mut(id.0 as usize) else { continue };
+            // One that is busy is listed again with what happens to it next.
+            host.listed_tired = false;
+            let busy = host.asking || !host.out.is_empty();
+            if !busy && self.is_tired(self.host(id), now) {
+                laid_down.extend(self.remove_host(id, now));
             }
-            laid_down.extend(self.remove_host(id, now));
         }
         laid_down
     }
@@ -628,18 +620,24 @@ impl Scheduler {
             || host.blocked
     }
 
-    /// All hosts in memory that are tired: for when there is no room for others. Having found none, it does not look again before
-    /// something can have changed.
-    pub fn find_tired(&mut self, now: Instant) {
-        if let Some((moment, turn)) = self.none_tired
-            && now.saturating_duration_since(moment) < LOOK_FOR_TIRED
-            && self.turns - turn < (self.host_ids.len() / 4) as u64
-        {
+    /// Lists a host that something happened to, if it is tired.
+    fn list_tired(&mut self, id: HostId, now: Instant) {
+        let host = self.host(id);
+        if host.listed_tired || !self.is_tired(host, now) {
             return;
         }
-        let tired = |id: &&HostId| self.is_tired(self.host(**id), now);
-        self.tired = self.host_ids.values().filter(tired).copied().collect();
-        self.none_tired = self.tired.is_empty().then_some((now, self.turns));
+        // While there is room for all, nobody asks for them.
+        if self.tired.len() > 2 * self.host_ids.len() + 1024 {
+            let Self { tired, hosts, .. } = self;
+            tired.retain(|id| {
+                hosts[id.0 as usize].as_mut().is_some_and(|host| std::mem::take(&mut host.listed_tired))
+            });
+            for id in &*tired {
+                hosts[id.0 as usize].iter_mut().for_each(|host| host.listed_tired = true);
+            }
+        }
+        self.host_mut(id).listed_tired = true;
+        self.tired.push_back(id);
     }
 
     pub fn counts(&self) -> FrontierCounts {
@@ -804,9 +802,15 @@ impl Scheduler {
         id: HostId,
         refill: &mut Refill<'_>,
     ) -> Result<Option<(Place, u32)>, FrontierError> {
-        let count = self.config.heads_per_host;
+        let heads_max = self.config.heads_per_host;
         let host = self.host_mut(id);
         if host.heads.is_empty() && host.tail > 0 {
+            // Those that take turns together are not to read all at once.
+            let count = if host.tail_from == Place::FIRST {
+                heads_max - spread(host.number, heads_max)
+            } else {
+                heads_max
+            };
             let out = &host.out;
             let entries = refill(host.number, host.tail_from, count, &|place| !out.contains(&place))?;
             host.tail = if entries.len() < count {
@@ -825,7 +829,7 @@ impl Scheduler {
             if let Some((last, _)) = entries.last() {
                 host.tail_from = last.next();
             }
-            host.heads.extend(entries);
+            host.heads.set(&entries);
         }
         Ok(host.heads.pop_first())
     }
@@ -960,6 +964,7 @@ impl Scheduler {
             }
             domain.turn = turn;
         }
+        self.list_tired(id, now);
     }
 }
 
@@ -971,6 +976,12 @@ pub(crate) struct HostView {
     pub next_at: Option<Instant>,
     pub delay: Duration,
     pub facts: HostFacts,
+}
+
+/// A share of up to half of so many, different for hosts of different numbers.
+fn spread(number: u32, whole: usize) -> usize {
+    // Neighbours by number get shares far from each other.
+    ((u64::from(number.wrapping_mul(0x9e37_79b1)) * (whole / 2) as u64) >> 32) as usize
 }
 
 /// `moment + pause`, or as far as the machine can count.

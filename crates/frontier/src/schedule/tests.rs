@@ -20,7 +20,7 @@ fn take_up(scheduler: &mut Scheduler, name: &str, now: Instant) {
 fn scheduler(now: Instant) -> Scheduler {
     let mut scheduler = Scheduler::new(FrontierConfig::default());
     take_up(&mut scheduler, "a.example", now);
-    scheduler.insert("a.example", Place::new(None, 0, 1), 0, now);
+    scheduler.insert("a.example", 1, &[(Place::new(None, 0, 1), 0)], now);
     known(&mut scheduler, 1);
     scheduler
 }
@@ -85,12 +85,11 @@ fn what_a_host_said_is_to_be_saved_once() {
     let now = Instant::now();
     let mut scheduler = scheduler(now);
     let id = lease_id(&mut scheduler, now);
-    assert!(!scheduler.host_unsaved("a.example"));
+    assert_eq!(scheduler.save_manners("a.example"), None);
     let hint = HostHint { crawl_delay: Some(SECOND * 5), ..HostHint::default() };
     scheduler.request_finished(id, hint, now);
-    assert!(scheduler.host_unsaved("a.example"));
     assert_eq!(scheduler.save_manners("a.example").unwrap().crawl_delay, Some(SECOND * 5));
-    assert!(!scheduler.host_unsaved("a.example"));
+    assert_eq!(scheduler.save_manners("a.example"), None);
 }
 
 #[test]
@@ -100,7 +99,7 @@ fn a_clock_set_back_does_not_hold_a_host_for_years() {
     let manners = Manners { held_until: Some(now + SECOND * 100_000_000), ..Manners::default() };
     let facts = HostFacts { manners, ..HostFacts::default() };
     scheduler.take_up("a.example", 1, &facts, None, manners.held_until, now);
-    scheduler.insert("a.example", Place::new(None, 0, 1), 0, now);
+    scheduler.insert("a.example", 1, &[(Place::new(None, 0, 1), 0)], now);
     known(&mut scheduler, 1);
     let latest = now + FrontierConfig::default().retry_after_max;
     assert_eq!(lease(&mut scheduler, now), Picks::Wait(latest));
@@ -120,7 +119,7 @@ fn a_refill_leaves_out_what_is_leased() {
     // The first is leased and not settled; then come others that stand before it, too many to hold.
     let places = [(1, 1), (0, 2), (0, 3), (0, 4)].map(|(depth, position)| Place::new(None, depth, position));
     for place in places {
-        scheduler.insert("a.example", place, 0, now);
+        scheduler.insert("a.example", 1, &[(place, 0)], now);
         if place.position == 1 {
             let id = lease_id(&mut scheduler, now);
             scheduler.request_finished(id, HostHint::default(), now);
@@ -151,11 +150,9 @@ fn tired_hosts_are_laid_down_with_their_clocks() {
     let places = [Place::new(None, 0, 1), Place::new(None, 0, 2)];
     let answer = scheduler.lease(1, now, &mut |_, _, _, _| Ok(places.map(|place| (place, 0)).to_vec()));
     let Ok(Picks::Picked(picks)) = answer else { panic!("nothing to lease") };
-    scheduler.find_tired(now);
     assert!(scheduler.lay_down(9, now).is_empty(), "one that is being asked stays");
     let ending = scheduler.begin_settle(picks[0].lease, now).unwrap();
     scheduler.end_settle(&ending, SettlementKind::NoPage, None, now);
-    scheduler.find_tired(now);
     let laid_down = scheduler.lay_down(9, now);
     assert_eq!(laid_down.len(), 1);
     assert_eq!((laid_down[0].facts.queued, laid_down[0].not_before), (1, Some(now + SECOND)));
@@ -194,7 +191,7 @@ proptest! {
             let place = Place::new(None, *depth, position as u64);
             disk.insert(place, 0);
             take_up(&mut scheduler, "a.example", now);
-            scheduler.insert("a.example", place, 0, now);
+            scheduler.insert("a.example", 1, &[(place, 0)], now);
             if take_one {
                 take(&mut scheduler, &mut disk);
             }

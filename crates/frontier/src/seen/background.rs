@@ -12,16 +12,19 @@ use std::sync::Arc;
 
 use parking_lot::{Condvar, Mutex};
 
-use super::Table;
 use super::filter::Filter;
 use super::key::UrlKey;
 use super::run::{Run, RunRecords, RunWriter};
+use super::{Keys, Table};
 use crate::threads::Threads;
 
 /// How many times a run is as large as all newer ones, at least, when all merges are done.
 const RATIO: u64 = 4;
 /// Full tables in memory, at most.
 const TABLES_MAX: usize = 3;
+/// Tables that were written out and are kept to be filled again, at most: memory that is used again need not be cleared, and what a
+/// crawl takes stays the same.
+const SPARES_MAX: usize = 1;
 /// Keys that are merged between two looks at whether to stop.
 const KEYS_BETWEEN_LOOKS: u64 = 1 << 16;
 
@@ -40,6 +43,8 @@ pub(super) struct Shared {
 struct State {
     /// Full tables, oldest first.
     frozen: Vec<Arc<Table>>,
+    /// Empty, with room for as many keys as a table has.
+    spares: Vec<Keys>,
     /// In the order of the log.
     runs: Vec<Arc<Run>>,
     /// Where the runs begin that are being merged.
@@ -79,6 +84,21 @@ impl Shared {
         state.frozen.push(Arc::new(table));
         self.changed.notify_all();
         Ok(())
+    }
+
+    /// An empty table's keys, with room if there is one to spare.
+    pub fn take_spare(&self) -> Keys {
+        self.state.lock().spares.pop().unwrap_or_default()
+    }
+
+    /// Keeps the room of a table that was written out, if nobody looks at it any more.
+    fn spare(&self, table: Arc<Table>) {
+        let Ok(Table { mut keys, .. }) = Arc::try_unwrap(table) else { return };
+        keys.clear();
+        let mut state = self.state.lock();
+        if state.spares.len() < SPARES_MAX {
+            state.spares.push(keys);
+        }
     }
 
     pub fn ask_for_filter(&self, bytes: usize) {
@@ -152,6 +172,7 @@ pub(super) fn stop(threads: &mut Threads, shared: &Shared) {
 
 /// Writes full tables out, oldest first.
 fn flush(shared: &Shared) {
+    let mut sorted = Vec::new();
     loop {
         let table = {
             let mut state = shared.state.lock();
@@ -165,24 +186,27 @@ fn flush(shared: &Shared) {
                 }
             }
         };
-        match write_table(&shared.directory, &table) {
+        match write_table(&shared.directory, &table, &mut sorted) {
             Ok(run) => {
                 let mut state = shared.state.lock();
                 state.runs.push(Arc::new(run));
                 state.frozen.remove(0);
                 drop(state);
                 shared.changed.notify_all();
+                shared.spare(table);
             }
             Err(error) => return shared.fail("writing known URLs out", &error),
         }
     }
 }
 
-fn write_table(directory: &Path, table: &Table) -> io::Result<Run> {
-    let mut keys: Vec<(UrlKey, u64)> = table.keys.iter().map(|(key, position)| (*key, *position)).collect();
-    keys.sort_unstable();
-    let mut writer = RunWriter::new(directory, table.from, table.to, keys.len() as u64)?;
-    for (key, position) in keys {
+/// Writes a table out as a run; `sorted` is room to sort it in.
+fn write_table(directory: &Path, table: &Table, sorted: &mut Vec<(UrlKey, u64)>) -> io::Result<Run> {
+    sorted.clear();
+    sorted.extend(table.keys.iter().map(|(key, position)| (*key, *position)));
+    sorted.sort_unstable();
+    let mut writer = RunWriter::new(directory, table.from, table.to, sorted.len() as u64)?;
+    for &(key, position) in &*sorted {
         writer.push(key, position)?;
     }
     writer.finish()

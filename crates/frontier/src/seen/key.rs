@@ -47,6 +47,11 @@ impl UrlKey {
     pub fn to_bytes(self) -> [u8; 16] {
         (u128::from(self.high) << 64 | u128::from(self.low)).to_be_bytes()
     }
+
+    pub fn from_bytes(bytes: [u8; 16]) -> Self {
+        let number = u128::from_be_bytes(bytes);
+        Self { high: (number >> 64) as u64, low: number as u64 }
+    }
 }
 
 /// What is known of a URL besides its key, in one number: where it is in the log, and how deep it was found. With both at hand, its

@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 use crate::threads::Threads;
 use background::Shared;
-use filter::Filter;
+pub(crate) use filter::Filter;
 pub(crate) use key::{BuildAlready, Secret, Spot, UrlKey};
 use run::{BLOCK_BYTES, Run};
 pub(crate) use run::{read_at, read_exact_at, sync_directory};
@@ -43,9 +43,12 @@ const FILTER_GROWTH: usize = 8;
 /// Keys that were asked for lately and are kept at hand: a site's menu is on each of its pages.
 const RECENT: usize = 1 << 18;
 
+/// Keys with their spots.
+type Keys = HashMap<UrlKey, u64, BuildAlready>;
+
 /// A table of keys in memory: the last part of the log.
 pub(crate) struct Table {
-    keys: HashMap<UrlKey, u64, BuildAlready>,
+    keys: Keys,
     from: u64,
     to: u64,
 }
@@ -200,9 +203,10 @@ impl SeenStore {
         if self.table.keys.is_empty() {
             return Ok(());
         }
-        let mut table = Table::new(self.table.to);
+        let mut keys = self.shared.take_spare();
         // The next one will be as full, and should not grow its way there.
-        table.keys.reserve(self.table.keys.len());
+        keys.reserve(self.table.keys.len());
+        let table = Table { keys, ..Table::new(self.table.to) };
         self.shared.freeze(std::mem::replace(&mut self.table, table))
     }
 

@@ -377,8 +377,9 @@ impl RunWriter {
             temporary,
             key_block: Vec::with_capacity(BLOCK_BYTES),
             position_block: Vec::with_capacity(BLOCK_RECORDS * POSITION_BYTES),
-            sums: Vec::new(),
-            fences: Vec::new(),
+            // Exactly as many as there will be: growing would take thrice the room for a while.
+            sums: Vec::with_capacity(usize::try_from(layout.blocks).unwrap_or(0)),
+            fences: Vec::with_capacity(usize::try_from(layout.blocks).unwrap_or(0)),
             announced: count,
             count: 0,
             unsynced: 0,
@@ -422,25 +423,27 @@ impl RunWriter {
             let what = format!("{} known URLs came where {} were announced", self.count, self.announced);
             return Err(io::Error::new(io::ErrorKind::InvalidData, what));
         }
-        let tables: Vec<u8> =
-            self.sums.iter().chain(&self.fences).flat_map(|word| word.to_le_bytes()).collect();
+        let mut sum = crc32fast::Hasher::new();
         let mut trailer = Vec::with_capacity(TRAILER_BYTES);
         trailer.extend_from_slice(&MAGIC);
         trailer.extend_from_slice(&VERSION.to_le_bytes());
         for number in [self.from, self.to, self.count] {
             trailer.extend_from_slice(&number.to_le_bytes());
         }
-        trailer.extend_from_slice(&u64::from(checksum(&tables, &trailer)).to_le_bytes());
         self.keys.flush()?;
         // The rest follows the positions.
-        self.positions.write_all(&tables)?;
+        for word in self.sums.iter().chain(&self.fences) {
+            sum.update(&word.to_le_bytes());
+            self.positions.write_all(&word.to_le_bytes())?;
+        }
+        sum.update(&trailer);
+        trailer.extend_from_slice(&u64::from(sum.finalize()).to_le_bytes());
         self.positions.write_all(&trailer)?;
         self.positions.into_inner().map_err(io::IntoInnerError::into_error)?.sync_data()?;
         let path = self.directory.join(Run::file_name(self.from, self.to));
         std::fs::rename(&self.temporary, &path)?;
         sync_directory(&self.directory)?;
         let file = File::open(&path)?;
-        self.fences.shrink_to_fit();
         Ok(Run { path, file, fences: self.fences, count: self.count, from: self.from, to: self.to })
     }
 }

@@ -24,16 +24,16 @@ pub struct BenchFrontier {
     #[arg(long, value_name = "PERCENT", default_value_t = 85, value_parser = clap::value_parser!(u32).range(0..100))]
     known: u32,
     /// Links of such pages that are settled, in each tenth.
-    #[arg(long, default_value_t = 1_000_000)]
+    #[arg(long, default_value_t = 2_000_000)]
     links: u64,
     /// Pages without links that are leased and settled, in each tenth.
-    #[arg(long, default_value_t = 25_000)]
+    #[arg(long, default_value_t = 100_000)]
     pages: u64,
     /// Questions "seen before?", in each tenth.
-    #[arg(long, default_value_t = 500_000)]
+    #[arg(long, default_value_t = 1_000_000)]
     questions: u64,
     /// Scores of queued URLs that are changed, in each tenth.
-    #[arg(long, default_value_t = 100_000)]
+    #[arg(long, default_value_t = 200_000)]
     scores: u64,
     /// Where to keep the frontier; a temporary directory otherwise.
     #[arg(long, value_name = "DIR")]
