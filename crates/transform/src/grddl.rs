@@ -13,6 +13,7 @@ use webloom_xslt::Document;
 
 use crate::dom::{Dom, Element};
 use crate::result::{self, Given};
+use crate::sink::HtmlTree;
 use crate::stylesheet::{self, Noted, SourceLoader};
 use crate::{Sink, TransformConfig, decode, html, rdfa, rules, xml};
 
@@ -29,7 +30,12 @@ pub(crate) fn read(page: &DetectedPage, sink: &mut Sink<'_>) {
         return;
     }
     let text = decode::text_of(page);
-    let markup = Markup::parse(page, &text, sink);
+    let kept = sink.take_tree(page);
+    let is_kept = kept.is_some();
+    let markup = match kept {
+        Some(HtmlTree { dom, base }) => Markup { dom, base, is_html: true },
+        None => Markup::parse(page, &text, sink),
+    };
     let mut transformations = markup.transformations();
     for (document, property) in markup.documents() {
         match sink.config().contexts.document(&document) {
@@ -47,15 +53,18 @@ pub(crate) fn read(page: &DetectedPage, sink: &mut Sink<'_>) {
         }
         is_new
     });
-    if transformations.is_empty() {
-        return;
+    if !transformations.is_empty() {
+        match stylesheet::document_of(page, &text, markup.is_html.then_some(&markup.dom), sink) {
+            Ok(document) => {
+                for iri in transformations {
+                    run(&iri, &document, &markup.base, sink);
+                }
+            }
+            Err(error) => sink.diagnose(Diagnostic::warning("grddl", error.to_string())),
+        }
     }
-    let document = match stylesheet::document_of(page, &text, sink) {
-        Ok(document) => document,
-        Err(error) => return sink.diagnose(Diagnostic::warning("grddl", error.to_string())),
-    };
-    for iri in transformations {
-        run(&iri, &document, &markup.base, sink);
+    if is_kept {
+        sink.keep_tree(page, HtmlTree { dom: markup.dom, base: markup.base });
     }
 }
 

@@ -3,10 +3,11 @@
 use std::time::Instant;
 
 use oxrdf::{GraphName, NamedNode, NamedOrBlankNode, Quad, Term};
-use webloom_model::{BlankScope, Diagnostic, PageGraph, PageUrl, StepRecord};
+use webloom_model::{BlankScope, DetectedPage, Diagnostic, PageGraph, PageUrl, StepRecord};
 
+use crate::dom::Dom;
 use crate::maps::HashSet;
-use crate::{Limits, TransformConfig, room};
+use crate::{Limits, Syntax, TransformConfig, room};
 
 /// Quads among which duplicates are looked for. The index drops them anyway, so this is for people who read what is printed.
 const DEDUPLICATED_MAX: usize = 100_000;
@@ -25,6 +26,21 @@ pub struct Sink<'a> {
     graph_bytes: usize,
     full: bool,
     diagnostics_dropped: usize,
+    /// The tree of HTML that was read, and of which bytes, when stylesheets may want it.
+    tree: Option<(usize, HtmlTree)>,
+}
+
+/// Where the bytes of a page are, which tells it from what steps of rules make of it: they are there as long as it is.
+fn place_of(page: &DetectedPage) -> usize {
+    page.content().as_ptr() as usize
+}
+
+/// A page that was parsed as HTML.
+#[derive(Debug)]
+pub(crate) struct HtmlTree {
+    pub(crate) dom: Dom,
+    /// What references are resolved against.
+    pub(crate) base: PageUrl,
 }
 
 impl<'a> Sink<'a> {
@@ -37,7 +53,26 @@ impl<'a> Sink<'a> {
             graph_bytes: 0,
             full: false,
             diagnostics_dropped: 0,
+            tree: None,
         }
+    }
+
+    /// Keeps the tree of a page for those who come after the syntaxes, if anybody may.
+    pub(crate) fn keep_tree(&mut self, page: &DetectedPage, tree: HtmlTree) {
+        let has_rules = self.config.wants(Syntax::Xslt) && !self.config.rules.is_empty();
+        if has_rules || self.config.wants_grddl(&page.page.url) {
+            self.tree = Some((place_of(page), tree));
+        }
+    }
+
+    /// The tree of a page that was read before.
+    pub(crate) fn tree_of(&self, page: &DetectedPage) -> Option<&HtmlTree> {
+        self.tree.as_ref().filter(|(place, _)| *place == place_of(page)).map(|(_, tree)| tree)
+    }
+
+    /// The same, to have.
+    pub(crate) fn take_tree(&mut self, page: &DetectedPage) -> Option<HtmlTree> {
+        self.tree.take_if(|(place, _)| *place == place_of(page)).map(|(_, tree)| tree)
     }
 
     /// The settings.

@@ -118,13 +118,23 @@ pub(crate) fn is_markup(kind: DocumentKind) -> bool {
 
 /// The page as the engine's tree. XML that is well-formed is parsed by the engine itself, which keeps what DTDs and processing
 /// instructions say; anything else is what our own, more patient parsers made of it.
-pub(crate) fn document_of(page: &DetectedPage, text: &str, sink: &Sink<'_>) -> Result<Document, XsltError> {
+///
+/// `dom` is the page's tree, where it was parsed as HTML before.
+pub(crate) fn document_of(
+    page: &DetectedPage,
+    text: &str,
+    dom: Option<&Dom>,
+    sink: &Sink<'_>,
+) -> Result<Document, XsltError> {
     let url = page.page.url.as_str();
     let limits = limits(sink);
     if page.detection.kind != DocumentKind::Html
         && let Ok(document) = Document::parse(text.as_bytes(), url, &limits)
     {
         return Ok(document);
+    }
+    if let Some(dom) = dom {
+        return fill(dom, url, &limits);
     }
     let mut quiet = Sink::new(&page.page.url, sink.config());
     let parsed = match page.detection.kind {

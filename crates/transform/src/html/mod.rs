@@ -11,6 +11,7 @@ mod tokenize;
 
 use webloom_model::{DetectedPage, Diagnostic, DocumentKind};
 
+use crate::sink::HtmlTree;
 use crate::{Sink, Syntax, file, jsonld, meta, microdata, microformats, rdfa, xml};
 pub use parsed::{Host, ParsedPage};
 
@@ -55,6 +56,7 @@ pub(crate) fn read(page: &DetectedPage, text: &str, sink: &mut Sink<'_>) {
             reader(&parsed, sink);
         }
     }
+    sink.keep_tree(page, HtmlTree { dom: parsed.dom, base: parsed.base });
 }
 
 /// Reads any other XML: what is embedded in it, and what files of its kind say.

@@ -190,8 +190,11 @@ fn run_stylesheet(
             );
             return Err(Diagnostic::warning("xslt-input", message));
         }
-        None => stylesheet::document_of(page, &decode::text_of(page), sink)
-            .map_err(|error| failed(error.to_string()))?,
+        None => {
+            let dom = sink.tree_of(page).map(|tree| &tree.dom);
+            stylesheet::document_of(page, &decode::text_of(page), dom, sink)
+                .map_err(|error| failed(error.to_string()))?
+        }
     };
     let current = step.source.current();
     let parameters = parameters(step, page);
