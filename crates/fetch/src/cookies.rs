@@ -45,7 +45,7 @@ impl CookieJar {
         for cookie in
             fields.filter_map(|field| Cookie::parse(url, &String::from_utf8_lossy(field.as_bytes()), now))
         {
-            self.keep(pay_level_domain(url.host()), cookie, now);
+            self.keep(owner_of(url.host()), cookie, now);
         }
     }
 
@@ -78,7 +78,7 @@ impl CookieJar {
             return;
         }
         let domains = self.domains.lock();
-        let Some(cookies) = domains.get(pay_level_domain(url.host())) else { return };
+        let Some(cookies) = domains.get(owner_of(url.host())) else { return };
         let mut sent: Vec<&Cookie> =
             cookies.iter().filter(|cookie| cookie.is_fresh(now) && cookie.is_for(url)).collect();
         // Those of longer paths first; among equals those set earlier.
@@ -124,12 +124,11 @@ impl Cookie {
             match name.trim().to_ascii_lowercase().as_str() {
                 "domain" if !value.is_empty() => {
                     let domain = value.trim_start_matches('.').to_ascii_lowercase();
-                    if !is_below(host, &domain) || domain.len() < pay_level_domain(host).len() {
+                    let owner = owner_of(host);
+                    if !is_below(host, &domain) || domain.len() < owner.len() {
                         return None;
                     }
-                    // An address has no hosts below it.
-                    cookie.host_only =
-                        domain == host && host.ends_with(|last: char| last == ']' || last.is_ascii_digit());
+                    cookie.host_only = is_address(host);
                     cookie.domain = domain;
                 }
                 "path" if value.starts_with('/') => value.clone_into(&mut cookie.path),
@@ -166,6 +165,15 @@ impl Cookie {
             .is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || self.path.ends_with('/'));
         is_of_host && is_of_path && (url.is_https() || !self.https_only)
     }
+}
+
+/// All that may share cookies with a host: its pay-level domain, or an address alone.
+fn owner_of(host: &str) -> &str {
+    if is_address(host) { host } else { pay_level_domain(host) }
+}
+
+fn is_address(host: &str) -> bool {
+    host.starts_with('[') || host.parse::<std::net::Ipv4Addr>().is_ok()
 }
 
 /// Whether a host is that domain or within it.

@@ -91,8 +91,9 @@ impl Token {
 pub(crate) struct Deflate {
     /// For each hash, where it last stood and where before, counted over all inputs.
     places: Vec<[u32; 2]>,
-    /// Where the present input begins by that count.
+    /// Where the present input begins by that count, and where it ends.
     base: u32,
+    end: u32,
     tokens: Vec<Token>,
     literal_counts: [u32; LITERALS],
     distance_counts: [u32; DISTANCES],
@@ -103,6 +104,7 @@ impl Default for Deflate {
         Self {
             places: vec![[0; 2]; 1 << HASH_BITS],
             base: 1,
+            end: 1,
             tokens: Vec::new(),
             literal_counts: [0; LITERALS],
             distance_counts: [0; DISTANCES],
@@ -125,10 +127,12 @@ impl Deflate {
     }
 
     fn stretch(&mut self, input: &[u8], is_last: bool, bits: &mut Bits<'_>) {
-        if self.base as usize + input.len() >= u32::MAX as usize {
+        if self.end as usize + input.len() >= u32::MAX as usize {
             self.places.fill([0; 2]);
-            self.base = 1;
+            self.end = 1;
         }
+        self.base = self.end;
+        self.end += input.len() as u32;
         let (mut at, mut block_start, mut misses) = (0, 0, 0_usize);
         while at < input.len() {
             if self.tokens.len() >= BLOCK_TOKENS_MAX {
@@ -159,7 +163,6 @@ impl Deflate {
             }
         }
         self.block(&input[block_start..], is_last, bits);
-        self.base += input.len() as u32;
     }
 
     fn push_reference(&mut self, length: usize, distance: usize) {
@@ -483,6 +486,7 @@ fn code_lengths<const N: usize>(counts: &[u32; N], bits_max: usize) -> [u8; N] {
     let mut taken: u64 = per_length
         .iter()
         .enumerate()
+        .take(bits_max + 1)
         .skip(1)
         .map(|(length, &many)| u64::from(many) << (bits_max - length))
         .sum();
