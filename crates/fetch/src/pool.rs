@@ -3,9 +3,10 @@
 //! In: a connection whose last answer was read to its end. Out: the same connection, to whoever asks for the
 //! same origin and may still talk to the address it leads to. HTTP/1 connections are handed over, one waiting per
 //! origin; HTTP/2 connections are shared. Politeness makes requests to a host rare, so connections
-//! wait a few seconds at most; a reaper runs while there is something to reap.
+//! wait a few seconds at most; a reaper runs while there is something to reap. Where there are very many hosts, the connection that was
+//! used last is the one that is wanted next, for the page after its robots.txt: when the pool is full, the oldest one makes room.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,7 +44,25 @@ pub(crate) struct Pool {
 #[derive(Debug, Default)]
 struct State {
     waiting: HashMap<Origin, Waiting>,
+    /// Since when who waits, in this order; some of them wait no more.
+    row: VecDeque<(Instant, Origin)>,
     reaper_runs: bool,
+}
+
+impl State {
+    fn insert(&mut self, origin: Origin, waiting: Waiting) {
+        self.row.push_back((waiting.since, origin.clone()));
+        self.waiting.insert(origin, waiting);
+    }
+
+    /// Drops the oldest connection, or only what is left in the row of one that waits no more.
+    fn drop_oldest(&mut self) {
+        if let Some((since, origin)) = self.row.pop_front()
+            && self.waiting.get(&origin).is_some_and(|waiting| waiting.since == since)
+        {
+            self.waiting.remove(&origin);
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -83,7 +102,7 @@ impl Pool {
                 let line = waiting.line.clone();
                 let refreshed =
                     Waiting { sender: shared, since: Instant::now(), remote: waiting.remote, line };
-                state.waiting.insert(origin.clone(), refreshed);
+                state.insert(origin.clone(), refreshed);
             }
             (waiting.sender, waiting.remote, waiting.line)
         };
@@ -103,10 +122,16 @@ impl Pool {
             return;
         }
         let mut state = self.state.lock();
-        if state.waiting.len() >= self.connections_max && !state.waiting.contains_key(&origin) {
+        if self.connections_max == 0 {
             return;
         }
-        state.waiting.insert(origin, waiting);
+        // Twice as many in the row at most, whatever becomes of those who waited.
+        while state.waiting.len() >= self.connections_max && !state.waiting.contains_key(&origin)
+            || state.row.len() >= 2 * self.connections_max
+        {
+            state.drop_oldest();
+        }
+        state.insert(origin, waiting);
         if !state.reaper_runs {
             state.reaper_runs = true;
             tokio::spawn(reap(Arc::downgrade(&self.state), self.idle));
@@ -125,7 +150,9 @@ async fn reap(state: std::sync::Weak<Mutex<State>>, idle: Duration) {
         sleep((idle / 2).max(Duration::from_millis(10))).await;
         let Some(state) = state.upgrade() else { return };
         let mut state = state.lock();
-        state.waiting.retain(|_, waiting| !waiting.is_over(idle));
+        let State { waiting, row, .. } = &mut *state;
+        waiting.retain(|_, waiting| !waiting.is_over(idle));
+        row.retain(|(since, origin)| waiting.get(origin).is_some_and(|waiting| waiting.since == *since));
         if state.waiting.is_empty() {
             state.reaper_runs = false;
             return;

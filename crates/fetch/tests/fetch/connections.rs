@@ -166,6 +166,21 @@ async fn connections_are_used_again() {
 }
 
 #[tokio::test]
+async fn when_the_pool_is_full_the_oldest_connection_makes_room() {
+    let site = Site::answering(ok("", b"<p>hello")).await;
+    let fetcher = site.fetcher_with(|config| {
+        config.pool_connections_max = 2;
+        config.obey_robots = false;
+    });
+    for host in ["a", "b", "c", "c", "b", "a"] {
+        fetch(&fetcher, &format!("http://{host}.example/")).await;
+    }
+    // Three were made; the last of them and the one before were used again, the first one had made room.
+    assert_eq!(fetcher.stats().connections_reused, 2);
+    assert_eq!(site.connections(), 4);
+}
+
+#[tokio::test]
 async fn unused_connections_are_closed() {
     let site = Site::answering(ok("", b"page")).await;
     let fetcher = site.fetcher_with(|config| config.pool_idle = Duration::from_millis(50));
