@@ -64,6 +64,8 @@ enum Command {
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     output::start_logging(arguments.verbose);
+    // A thousand, as many systems grant, is soon used up by connections and the files of an index.
+    webloom_pipeline::ask_for_all_files();
     let done = match arguments.command {
         Command::Demo(demo) => demo.run(),
         Command::Crawl(crawl) => crawl.run(),

@@ -186,6 +186,16 @@ impl Connector {
     ) -> Result<(TcpStream, SocketAddr), FetchError> {
         let mut reason = "there is no address to try".to_owned();
         let race = async {
+            // Most hosts have one address, and nobody to race against.
+            if let &[address] = addresses {
+                return match TcpStream::connect(address).await {
+                    Ok(stream) => Some((stream, address)),
+                    Err(error) => {
+                        reason = format!("{address}: {}", io_reason(&error));
+                        None
+                    }
+                };
+            }
             let attempt = |address| async move { (address, TcpStream::connect(address).await) };
             let mut waiting = addresses.iter().copied().take(ADDRESSES_MAX);
             let mut attempts = FuturesUnordered::new();

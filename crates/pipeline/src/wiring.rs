@@ -119,6 +119,7 @@ impl Crawl {
         mut spec: CrawlSpec,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, CrawlError> {
+        crate::files::fit(&mut spec);
         std::fs::create_dir_all(data.path())
             .map_err(|source| CrawlError::Directory { path: data.path().to_owned(), source })?;
         let counters = Arc::new(Counters::default());

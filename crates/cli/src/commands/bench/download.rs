@@ -25,7 +25,8 @@ use tokio::task::JoinSet;
 use tokio_rustls::TlsConnector;
 use webloom_model::PageUrl;
 
-/// Downloads all URLs from one address, so many hosts at a time. Answers how many there were, robots.txt not counted, and the bytes of all.
+/// Downloads all URLs from one address, so many hosts at a time. Answers how many pages there were, and the bytes of all answers; as in a crawl,
+/// redirects, missing pages and robots.txt are asked for and are no pages.
 pub(super) async fn all(
     urls: &[String],
     address: SocketAddr,
@@ -80,11 +81,13 @@ async fn host(
             .header(HOST, url.host())
             .header(ACCEPT, "text/html")
             .body(Empty::new())?;
-        let mut body = sender.send_request(request).await.with_context(|| format!("<{url}>"))?.into_body();
+        let (head, mut body) =
+            sender.send_request(request).await.with_context(|| format!("<{url}>"))?.into_parts();
         while let Some(frame) = body.frame().await {
             bytes.fetch_add(frame?.data_ref().map_or(0, Bytes::len) as u64, Relaxed);
         }
-        pages.fetch_add(u64::from(url.path_and_query() != "/robots.txt"), Relaxed);
+        let is_page = head.status.is_success() && url.path_and_query() != "/robots.txt";
+        pages.fetch_add(u64::from(is_page), Relaxed);
         connection = sender.ready().await.is_ok().then_some(sender);
     }
     Ok(())

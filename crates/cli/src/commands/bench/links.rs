@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
+use tokio::sync::mpsc::error::TryRecvError;
 use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinSet;
 use webloom_detect::detect;
@@ -20,8 +21,8 @@ use webloom_transform::{Syntax, transform};
 /// Shortest time between two looks at the frontier, as in a crawl.
 const LOOK_GAP: Duration = Duration::from_millis(2);
 
-/// Settlements of one write.
-const BATCH_MAX: usize = 500;
+/// Time between two looks for settlements.
+const SETTLE_NAP: Duration = Duration::from_millis(2);
 
 struct Parts {
     spec: CrawlSpec,
@@ -42,7 +43,7 @@ pub(super) async fn crawl(mut spec: CrawlSpec, folder: &Path) -> anyhow::Result<
     let fetcher = Fetcher::new(spec.fetch.clone(), resolver, Arc::new(MemoryRobotsStore::default()), clock)?;
     let in_flight_max = spec.work.connections * 4;
     let parts = Arc::new(Parts { spec, frontier, fetcher, freed: Notify::new(), pages: AtomicU64::new(0) });
-    let (settled, settlements) = mpsc::channel(BATCH_MAX * 2);
+    let (settled, settlements) = mpsc::channel(in_flight_max);
     let settler = tokio::task::spawn_blocking({
         let parts = parts.clone();
         move || settle_all(&parts, settlements)
@@ -121,14 +122,18 @@ async fn page(parts: &Arc<Parts>, lease: Lease) -> Settlement {
     }
 }
 
-/// Settles what comes, as much at once as there is.
+/// Settles what comes, gathered as a crawl gathers what it commits.
 fn settle_all(parts: &Parts, mut settlements: mpsc::Receiver<Settlement>) -> anyhow::Result<()> {
+    let work = &parts.spec.work;
     while let Some(first) = settlements.blocking_recv() {
+        let due = Instant::now() + work.commit_age_max;
         let mut batch = vec![first];
-        while batch.len() < BATCH_MAX
-            && let Ok(next) = settlements.try_recv()
-        {
-            batch.push(next);
+        while batch.len() < work.commit_pages_max {
+            match settlements.try_recv() {
+                Ok(next) => batch.push(next),
+                Err(TryRecvError::Empty) if Instant::now() < due => std::thread::sleep(SETTLE_NAP),
+                Err(_) => break,
+            }
         }
         parts.frontier.settle(batch)?;
         parts.freed.notify_one();
