@@ -7,6 +7,7 @@ mod linkers;
 mod log;
 pub mod measure;
 mod memory_frontier;
+mod numbers;
 mod queue;
 mod record;
 mod schedule;

@@ -5,11 +5,15 @@
 //! Appending fills a buffer, [`UrlLog::flush`] puts it on disk. What was flushed but not yet vouched for by the store's
 //! counters is cut off at opening. Reading takes no lock.
 
+mod near;
+
 use std::fs::{File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+pub(crate) use near::Near;
+use near::{Pages, Window};
 use parking_lot::RwLock;
 use serde::{Deserialize, Serialize};
 use webloom_model::{FrontierError, LinkCandidate, PageUrl};
@@ -24,7 +28,7 @@ const HEADER_BYTES: usize = 8;
 /// Longest record: a URL with as many redirects and as long an anchor as the limits elsewhere let through.
 const RECORD_BYTES_MAX: usize = 1 << 20;
 /// Read at once, in the hope that a record is not longer.
-const READ_BYTES: usize = 512;
+const READ_BYTES: usize = 256;
 
 /// How a URL was found. Pages that were themselves found here are named by position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -208,19 +212,37 @@ impl UrlLog {
 impl LogReader {
     /// The record at a position.
     pub fn read(&self, position: u64) -> Result<Logged, FrontierError> {
-        self.read_near(position, &mut Pages::none())
+        let mut room = Room::default();
+        let record = decode(position, self.bytes(position, &mut room)?)?;
+        self.logged(position, &record, &mut Near::none().pages)
     }
 
-    /// The same, for who reads many that were often found on the same pages.
-    pub fn read_near(&self, position: u64, pages: &mut Pages) -> Result<Logged, FrontierError> {
-        let (mut room, mut parent_room) = (Room::default(), Room::default());
-        let record = decode(position, self.bytes(position, &mut room)?)?;
-        let url = |text: &str| PageUrl::parse(text).map_err(|problem| damaged(position, problem.to_string()));
+    /// The same for `viewer`, who reads many that lie near each other.
+    pub fn read_near(&self, position: u64, viewer: u32, near: &mut Near) -> Result<Logged, FrontierError> {
+        let Near { windows, pages } = near;
+        let window = windows.of(viewer);
+        if window.record(position).is_none() {
+            self.look(position, window)?;
+        }
+        let mut room = Room::default();
+        let bytes = match window.record(position) {
+            Some(bytes) => bytes,
+            // Longer than a window, or damaged.
+            None => self.bytes(position, &mut room)?,
+        };
+        self.logged(position, &decode(position, bytes)?, pages)
+    }
+
+    /// What a record says, with the page it was found on.
+    fn logged(&self, position: u64, record: &Record<'_>, pages: &mut Pages) -> Result<Logged, FrontierError> {
+        let mut room = Room::default();
+        let url =
+            |text: &str| PageUrl::parse_again(text).map_err(|problem| damaged(position, problem.to_string()));
         let found_on = match record.found_on {
             Source::Nowhere => None,
             Source::Text(text) => Some(url(text)?),
             Source::At(parent) => {
-                Some(pages.get(parent, || url(decode(parent, self.bytes(parent, &mut parent_room)?)?.url))?)
+                Some(pages.get(parent, || url(decode(parent, self.bytes(parent, &mut room)?)?.url))?)
             }
         };
         Ok(Logged {
@@ -279,6 +301,16 @@ impl LogReader {
         Ok(())
     }
 
+    /// Reads what lies from a position on.
+    fn look(&self, position: u64, window: &mut Window) -> Result<(), FrontierError> {
+        let segment = self.segment(position)?;
+        window.length = 0;
+        window.length = read_at(&segment, &mut *window.bytes, position % SEGMENT_BYTES)
+            .map_err(|error| log_error(&error))?;
+        window.begin = position;
+        Ok(())
+    }
+
     fn segment(&self, position: u64) -> Result<Arc<File>, FrontierError> {
         let number = position / SEGMENT_BYTES;
         let segments = self.segments.read();
@@ -309,44 +341,6 @@ impl LogReader {
     }
 }
 
-/// URLs of pages on which others were found, as they were last read: what waits side by side in a queue was often found on one page.
-#[derive(Debug)]
-pub(crate) struct Pages {
-    /// Each by its position, in the only slot it can be in.
-    slots: Vec<Option<(u64, PageUrl)>>,
-}
-
-impl Pages {
-    const SLOTS: usize = 1 << 16;
-
-    /// Remembers nothing.
-    fn none() -> Self {
-        Self { slots: Vec::new() }
-    }
-
-    pub fn new() -> Self {
-        Self { slots: vec![None; Self::SLOTS] }
-    }
-
-    /// The URL at a position, read if need be.
-    fn get(
-        &mut self,
-        position: u64,
-        read: impl FnOnce() -> Result<PageUrl, FrontierError>,
-    ) -> Result<PageUrl, FrontierError> {
-        let at = (position.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize;
-        let Some(slot) = self.slots.get_mut(at % Self::SLOTS) else { return read() };
-        match slot {
-            Some((known, url)) if *known == position => Ok(url.clone()),
-            _ => {
-                let url = read()?;
-                *slot = Some((position, url.clone()));
-                Ok(url)
-            }
-        }
-    }
-}
-
 /// Where a record is read to: most are short.
 struct Room {
     short: [u8; READ_BYTES],
@@ -367,13 +361,17 @@ fn payload_bytes(position: u64, header: &[u8]) -> Result<usize, FrontierError> {
     Ok(length)
 }
 
-fn decode(position: u64, bytes: &[u8]) -> Result<Record<'_>, FrontierError> {
-    let (header, payload) = bytes.split_at_checked(HEADER_BYTES).unwrap_or_default();
+fn checksum_fits(record: &[u8]) -> bool {
+    let (header, payload) = record.split_at_checked(HEADER_BYTES).unwrap_or_default();
     let sum = header.get(4..).map(|sum| u32::from_le_bytes(std::array::from_fn(|byte| sum[byte])));
-    if sum != Some(crc32fast::hash(payload)) {
+    sum == Some(crc32fast::hash(payload))
+}
+
+fn decode(position: u64, bytes: &[u8]) -> Result<Record<'_>, FrontierError> {
+    if !checksum_fits(bytes) {
         return Err(damaged(position, "its checksum is wrong".to_owned()));
     }
-    postcard::from_bytes(payload).map_err(|error| damaged(position, error.to_string()))
+    postcard::from_bytes(&bytes[HEADER_BYTES..]).map_err(|error| damaged(position, error.to_string()))
 }
 
 fn segment_path(directory: &Path, number: u64) -> PathBuf {
@@ -425,10 +423,10 @@ mod tests {
         let log = UrlLog::open(directory.path(), end).unwrap();
         assert_eq!(log.end(), end);
         let reader = log.reader();
-        let mut pages = Pages::new();
+        let mut near = Near::new();
         for &(position, number) in &written {
             let read = reader.read(position).unwrap();
-            assert_eq!(reader.read_near(position, &mut pages).unwrap(), read);
+            assert_eq!(reader.read_near(position, (number % 3) as u32, &mut near).unwrap(), read);
             let expected = candidate(number, None);
             assert_eq!(read.candidate.url, expected.url);
             assert_eq!((read.candidate.depth, &read.candidate.anchor), (expected.depth, &expected.anchor));
@@ -453,6 +451,24 @@ mod tests {
     }
 
     #[test]
+    fn what_was_written_since_is_found_through_an_old_window() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut log = UrlLog::open(directory.path(), 0).unwrap();
+        let reader = log.reader();
+        let mut near = Near::new();
+        let mut written = Vec::new();
+        for number in 0..300 {
+            written.push(log.append(&candidate(number, None), None, 7).unwrap());
+            log.flush(false).unwrap();
+            // Each read leaves a window that ends with the log, or lies far before its end.
+            for at in [number / 2, number] {
+                let read = reader.read_near(written[at], 5, &mut near).unwrap();
+                assert_eq!(read.candidate, candidate(at, None));
+            }
+        }
+    }
+
+    #[test]
     fn nonsense_is_an_error_and_no_panic() {
         let directory = tempfile::tempdir().unwrap();
         let mut log = UrlLog::open(directory.path(), 0).unwrap();
@@ -460,6 +476,7 @@ mod tests {
         log.flush(true).unwrap();
         for at in [0, 1, position + 1, position + 8, log.end() - 1, log.end(), SEGMENT_BYTES, u64::MAX] {
             assert!(log.reader().read(at).is_err(), "{at}");
+            assert!(log.reader().read_near(at, 0, &mut Near::new()).is_err(), "{at}");
         }
         assert!(UrlLog::open(directory.path(), log.end() + 1000).is_err());
     }

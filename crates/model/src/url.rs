@@ -55,6 +55,14 @@ impl PageUrl {
         Self::from_parsed(Url::parse(text), text)
     }
 
+    /// Parses what [`PageUrl::as_str`] gave, and was kept: it is in normal form, so that form is not made again.
+    pub fn parse_again(text: &str) -> Result<Self, UrlProblem> {
+        match Url::parse(text) {
+            Ok(url) if matches!(url.scheme(), "http" | "https") && url.as_str() == text => Ok(Self(url)),
+            parsed => Self::from_parsed(parsed, text),
+        }
+    }
+
     /// Names a document that does not come from the web: a file, standard input. Any absolute IRI will do; it is never
     /// fetched.
     pub fn for_local_document(text: &str) -> Result<Self, UrlProblem> {
@@ -309,6 +317,7 @@ mod tests {
         fn normal_form_is_a_fixed_point(text in "https?://[a-z0-9.%-]{1,20}(:[0-9]{1,4})?/[ -~]{0,60}") {
             if let Ok(url) = PageUrl::parse(&text) {
                 prop_assert_eq!(PageUrl::parse(url.as_str()), Ok(url.clone()));
+                prop_assert_eq!(PageUrl::parse_again(url.as_str()), Ok(url.clone()));
                 prop_assert!(NamedNode::new(url.as_str()).is_ok());
                 prop_assert!(NamedNode::new(url.meta_graph_name().as_str()).is_ok());
             }

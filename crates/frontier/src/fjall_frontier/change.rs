@@ -220,12 +220,12 @@ impl<'a> Change<'a> {
         Ok(())
     }
 
-    /// Ends a lease.
+    /// Ends the lease of a URL with that key.
     pub fn settle(
         &mut self,
         ending: Ending,
         kind: SettlementKind,
-        url: &PageUrl,
+        (url, key): (&PageUrl, UrlKey),
         validators: Option<&Validators>,
     ) -> Result<(), FrontierError> {
         let mut retry_at = None;
@@ -234,7 +234,6 @@ impl<'a> Change<'a> {
         if crawl_delay.is_some() || retry_after.is_some() || trouble {
             self.host(url.host())?;
         }
-        let key = self.store.secret.key(url.as_str());
         // Nothing is left of a score once its page was seen, so a life that says no more need not be read. A retry keeps it.
         let life = if self.store.told_absent.may_have(key) || matches!(kind, SettlementKind::Retry(_)) {
             self.life(key)?

@@ -41,7 +41,8 @@ use webloom_model::{
 };
 
 use crate::FrontierConfig;
-use crate::log::{LogReader, Pages, UrlLog};
+use crate::log::{LogReader, Near, UrlLog};
+use crate::numbers::NumberMap;
 use crate::queue::{Entry, QueueStore};
 use crate::record::{
     Anchor, CountersRecord, DomainRecord, HostRecord, LaterRecord, StageRecord, damaged, decode, encode,
@@ -76,10 +77,10 @@ pub struct FjallFrontier {
     log: LogReader,
     writer: Mutex<Writer>,
     core: Mutex<Core>,
-    /// What is out with workers.
-    held: Mutex<HashMap<LeaseId, PageUrl>>,
-    /// Pages on which leased URLs were found.
-    pages: Mutex<Pages>,
+    /// What is out with workers, with its key.
+    held: Mutex<NumberMap<LeaseId, (PageUrl, UrlKey)>>,
+    /// What lies in the log around leased URLs.
+    near: Mutex<Near>,
 }
 
 /// What belongs to whoever writes.
@@ -236,7 +237,7 @@ impl FjallFrontier {
                 unfinished: false,
             }),
             held: Mutex::default(),
-            pages: Mutex::new(Pages::new()),
+            near: Mutex::new(Near::new()),
             queue,
             store,
         };
@@ -471,18 +472,20 @@ impl FjallFrontier {
             Picks::Finished { budget_spent } => return Ok(LeaseAnswer::Finished { budget_spent }),
         };
         let mut leases = Vec::with_capacity(picks.len());
+        let mut held = Vec::with_capacity(picks.len());
         let mut banned = Vec::new();
         let mut candidates = Vec::with_capacity(picks.len());
-        let mut pages = self.pages.lock();
+        let mut near = self.near.lock();
+        near.look_at(picks.iter().map(|pick| (pick.place.position, pick.host)));
         for pick in &picks {
-            candidates.push(self.log.read_near(pick.place.position, &mut pages)?.candidate);
+            candidates.push(self.log.read_near(pick.place.position, pick.host, &mut near)?.candidate);
         }
-        drop(pages);
+        drop(near);
         let keys: Vec<UrlKey> =
             candidates.iter().map(|candidate| self.store.secret.key(candidate.url.as_str())).collect();
         // Only a page that was fetched before has something to be recognised by.
         let lives = change::lives(&self.store, &keys, &self.store.told_absent)?;
-        for ((pick, candidate), life) in picks.into_iter().zip(candidates).zip(lives) {
+        for (((pick, candidate), key), life) in picks.into_iter().zip(candidates).zip(keys).zip(lives) {
             if life.as_ref().is_some_and(|life| life.banned) {
                 banned.push(Settlement {
                     lease: pick.lease,
@@ -493,9 +496,10 @@ impl FjallFrontier {
                 continue;
             }
             let validators = life.and_then(|life| life.validators);
+            held.push((pick.lease, (candidate.url.clone(), key)));
             leases.push(Lease { id: pick.lease, candidate, attempt: pick.attempt, validators });
         }
-        self.held.lock().extend(leases.iter().map(|lease| (lease.id, lease.url().clone())));
+        self.held.lock().extend(held);
         if !banned.is_empty() {
             self.settle(banned)?;
         }
@@ -718,6 +722,7 @@ impl Frontier for FjallFrontier {
         let now = change.now;
         let endings: Vec<_> = {
             let scheduler = &mut self.core.lock().scheduler;
+            scheduler.look_at_leases(settlements.iter().map(|settlement| settlement.lease));
             settlements.iter().map(|settlement| scheduler.begin_settle(settlement.lease, now)).collect()
         };
         let mut wishes = Vec::new();
@@ -725,11 +730,15 @@ impl Frontier for FjallFrontier {
             let held = self.held.lock().remove(&settlement.lease);
             let mut page = None;
             if let Some(ending) = ending {
-                let url = match held {
-                    Some(url) => url,
-                    None => self.log.read(ending.place.position)?.candidate.url,
+                let (url, key) = match held {
+                    Some(held) => held,
+                    None => {
+                        let url = self.log.read(ending.place.position)?.candidate.url;
+                        let key = self.store.secret.key(url.as_str());
+                        (url, key)
+                    }
                 };
-                change.settle(ending, settlement.kind, &url, settlement.validators.as_ref())?;
+                change.settle(ending, settlement.kind, (&url, key), settlement.validators.as_ref())?;
                 page = Some((url, ending.place.position));
             }
             // The links of a lease that is unknown by now are links all the same.

@@ -229,6 +229,15 @@ impl Host {
         }
     }
 
+    /// Touches what a lease is going to need; the number means nothing.
+    pub fn look(&self) -> u64 {
+        let head = self.heads.first().map_or(0, |(place, _)| place.position);
+        let turn = self.turn.map_or(0, |(_, number)| number);
+        [head, turn, self.tail, self.indexed, self.out.len() as u64, u64::from(self.served)]
+            .into_iter()
+            .fold(u64::from(self.asking), u64::wrapping_add)
+    }
+
     pub fn has_entries(&self) -> bool {
         !self.heads.is_empty() || self.tail > 0
     }
@@ -295,7 +304,7 @@ pub(super) struct Domain {
     pub budget: Option<u64>,
     pub not_before: Option<Instant>,
     pub asking: u32,
-    pub hosts: BTreeSet<(Turn, HostId)>,
+    pub hosts: Turns,
     /// The number it got when it was last served: it stands behind those that were not.
     pub served: u64,
     /// Its class and its turn among the domains of that class.
@@ -316,9 +325,43 @@ impl Domain {
             budget: None,
             not_before: None,
             asking: 0,
-            hosts: BTreeSet::new(),
+            hosts: Turns::default(),
             served: 0,
             turn: None,
+        }
+    }
+}
+
+/// Hosts of a domain that have a turn, in order. Most domains have one host: the first is at hand, and takes no memory of its own.
+#[derive(Debug, Default)]
+pub(super) struct Turns {
+    first: Option<(Turn, HostId)>,
+    /// All behind the first.
+    rest: BTreeSet<(Turn, HostId)>,
+}
+
+impl Turns {
+    pub fn first(&self) -> Option<(Turn, HostId)> {
+        self.first
+    }
+
+    pub fn insert(&mut self, host: (Turn, HostId)) {
+        match self.first {
+            None => self.first = Some(host),
+            Some(first) if host < first => {
+                self.rest.insert(first);
+                self.first = Some(host);
+            }
+            Some(first) if host > first => drop(self.rest.insert(host)),
+            Some(_) => {}
+        }
+    }
+
+    pub fn remove(&mut self, host: (Turn, HostId)) {
+        if self.first == Some(host) {
+            self.first = self.rest.pop_first();
+        } else {
+            self.rest.remove(&host);
         }
     }
 }
@@ -330,4 +373,28 @@ pub(super) struct Address {
     pub asking: u32,
     /// Hosts whose turn came while another one of the address was asked.
     pub row: Vec<HostId>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn turns_are_a_set_in_order() {
+        let begin = Instant::now();
+        let host =
+            |number: u64| ((after(begin, Duration::from_millis(number * 7 % 50)), number % 9), HostId(0));
+        let (mut turns, mut set) = (Turns::default(), BTreeSet::new());
+        for number in 0..500 {
+            let one = host(number * number % 61);
+            if number % 5 < 2 {
+                turns.remove(one);
+                set.remove(&one);
+            } else {
+                turns.insert(one);
+                set.insert(one);
+            }
+            assert_eq!(turns.first(), set.first().copied());
+        }
+    }
 }

@@ -24,6 +24,7 @@ use webloom_model::{
 };
 
 use crate::FrontierConfig;
+use crate::numbers::NumberMap;
 
 /// Sums over the whole crawl.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -50,6 +51,8 @@ pub(crate) struct Pick {
     pub lease: LeaseId,
     pub place: Place,
     pub attempt: u32,
+    /// The number of its host among those in memory; another one has it when this one is gone.
+    pub host: u32,
 }
 
 /// A lease on its way to being settled: taken out by [`Scheduler::begin_settle`], ended by
@@ -115,7 +118,7 @@ pub(crate) struct Scheduler {
     /// One set per class of urgency.
     ready: [BTreeSet<(Turn, DomainId)>; Place::CLASSES],
     turns: u64,
-    leases: HashMap<LeaseId, Out>,
+    leases: NumberMap<LeaseId, Out>,
     deadlines: BTreeSet<(Instant, LeaseId)>,
     lease_next: u64,
     totals: Totals,
@@ -148,7 +151,7 @@ impl Scheduler {
             reopened: None,
             ready: Default::default(),
             turns: 0,
-            leases: HashMap::new(),
+            leases: NumberMap::default(),
             deadlines: BTreeSet::new(),
             lease_next: 1,
             totals: Totals::default(),
@@ -312,6 +315,7 @@ impl Scheduler {
             pages.saturating_sub(self.totals.indexed).saturating_sub(self.leases.len() as u64)
         });
         let max = max.min(usize::try_from(room).unwrap_or(usize::MAX));
+        self.look_ahead(max, now);
         let mut picked = Vec::new();
         while picked.len() < max {
             let Some(id) = self.first_ready(now) else { break };
@@ -326,6 +330,27 @@ impl Scheduler {
         Ok(if picked.is_empty() { self.why_none(room) } else { Picks::Picked(picked) })
     }
 
+    /// Looks at up to so many hosts whose turn comes next, and changes nothing. There are more of them than a processor keeps near: looked
+    /// at together they come from memory side by side, where each lease would wait for its own.
+    fn look_ahead(&self, max: usize, now: Instant) {
+        let ready =
+            self.ready.iter().flat_map(|class| class.iter().take_while(|((ready, _), _)| *ready <= now));
+        let first = |domain: DomainId| self.domains[domain.0 as usize].as_ref()?.hosts.first();
+        let hosts: Vec<HostId> =
+            ready.take(max).filter_map(|&(_, domain)| first(domain)).map(|(_, id)| id).collect();
+        self.look_at(hosts.into_iter());
+    }
+
+    /// The same for the hosts of leases that are to be settled.
+    pub fn look_at_leases(&self, leases: impl Iterator<Item = LeaseId>) {
+        self.look_at(leases.filter_map(|lease| self.leases.get(&lease)).map(|out| out.host));
+    }
+
+    fn look_at(&self, ids: impl Iterator<Item = HostId>) {
+        let hosts = ids.filter_map(|id| self.hosts[id.0 as usize].as_ref());
+        std::hint::black_box(hosts.map(Host::look).fold(0, u64::wrapping_add));
+    }
+
     /// The host whose turn it is: of the most urgent class that has one, the one that waits longest.
     fn first_ready(&self, now: Instant) -> Option<HostId> {
         self.ready.iter().find_map(|class| {
@@ -333,7 +358,7 @@ impl Scheduler {
             if ready > now {
                 return None;
             }
-            self.domain(domain).hosts.first().map(|&(_, id)| id)
+            self.domain(domain).hosts.first().map(|(_, id)| id)
         })
     }
 
@@ -861,7 +886,7 @@ impl Scheduler {
             // The other hosts of the domain have nothing left either.
             self.refresh_domain(domain_id, now);
         }
-        Pick { lease, place, attempt }
+        Pick { lease, place, attempt, host: id.0 }
     }
 
     fn domain_id(&mut self, name: &str) -> DomainId {
@@ -918,7 +943,7 @@ impl Scheduler {
         if (!eligible || overtaken)
             && let Some(turn) = host.turn.take()
         {
-            domain.hosts.remove(&(turn, id));
+            domain.hosts.remove((turn, id));
         }
         if eligible && host.turn.is_none() {
             self.turns += 1;
@@ -946,7 +971,7 @@ impl Scheduler {
             }
         }
         let domain_id = host.domain;
-        let first = domain.hosts.first().copied();
+        let first = domain.hosts.first();
         let turn = match first {
             Some(((ready, number), first)) if domain.asking == 0 || domain_delay.is_zero() => {
                 let ready = domain.not_before.map_or(ready, |moment| moment.max(ready));
