@@ -217,17 +217,23 @@ impl LogReader {
         self.logged(position, &record, &mut Near::none().pages)
     }
 
-    /// The same for `viewer`, who reads many that lie near each other.
-    pub fn read_near(&self, position: u64, viewer: u32, near: &mut Near) -> Result<Logged, FrontierError> {
+    /// The same for `viewer`, who reads many that lie near each other. `alone`: this one does not, so what is at hand stays.
+    pub fn read_near(
+        &self,
+        position: u64,
+        viewer: u32,
+        alone: bool,
+        near: &mut Near,
+    ) -> Result<Logged, FrontierError> {
         let Near { windows, pages } = near;
         let window = windows.of(viewer);
-        if window.record(position).is_none() {
+        if !alone && window.record(position).is_none() {
             self.look(position, window)?;
         }
         let mut room = Room::default();
         let bytes = match window.record(position) {
             Some(bytes) => bytes,
-            // Longer than a window, or damaged.
+            // Alone, longer than a window, or damaged.
             None => self.bytes(position, &mut room)?,
         };
         self.logged(position, &decode(position, bytes)?, pages)
@@ -426,7 +432,10 @@ mod tests {
         let mut near = Near::new();
         for &(position, number) in &written {
             let read = reader.read(position).unwrap();
-            assert_eq!(reader.read_near(position, (number % 3) as u32, &mut near).unwrap(), read);
+            assert_eq!(
+                reader.read_near(position, (number % 3) as u32, number % 7 == 0, &mut near).unwrap(),
+                read
+            );
             let expected = candidate(number, None);
             assert_eq!(read.candidate.url, expected.url);
             assert_eq!((read.candidate.depth, &read.candidate.anchor), (expected.depth, &expected.anchor));
@@ -462,7 +471,7 @@ mod tests {
             log.flush(false).unwrap();
             // Each read leaves a window that ends with the log, or lies far before its end.
             for at in [number / 2, number] {
-                let read = reader.read_near(written[at], 5, &mut near).unwrap();
+                let read = reader.read_near(written[at], 5, at % 7 == 0, &mut near).unwrap();
                 assert_eq!(read.candidate, candidate(at, None));
             }
         }
@@ -476,7 +485,7 @@ mod tests {
         log.flush(true).unwrap();
         for at in [0, 1, position + 1, position + 8, log.end() - 1, log.end(), SEGMENT_BYTES, u64::MAX] {
             assert!(log.reader().read(at).is_err(), "{at}");
-            assert!(log.reader().read_near(at, 0, &mut Near::new()).is_err(), "{at}");
+            assert!(log.reader().read_near(at, 0, false, &mut Near::new()).is_err(), "{at}");
         }
         assert!(UrlLog::open(directory.path(), log.end() + 1000).is_err());
     }

@@ -478,7 +478,9 @@ impl FjallFrontier {
         let mut near = self.near.lock();
         near.look_at(picks.iter().map(|pick| (pick.place.position, pick.host)));
         for pick in &picks {
-            candidates.push(self.log.read_near(pick.place.position, pick.host, &mut near)?.candidate);
+            // What has a score of its own stands between others, but its neighbours in the log do not come next.
+            let alone = pick.place.has_score();
+            candidates.push(self.log.read_near(pick.place.position, pick.host, alone, &mut near)?.candidate);
         }
         drop(near);
         let keys: Vec<UrlKey> =

@@ -38,6 +38,11 @@ impl Place {
         Self { position: self.position + 1, ..self }
     }
 
+    /// True for an entry with a score of its own.
+    pub fn has_score(self) -> bool {
+        self.rank >> DEPTH_BITS != BAND_ORDINARY
+    }
+
     /// How urgent it is, from 0 to 8; hosts whose next entry is more urgent come first.
     pub fn class(self) -> usize {
         // 2001 bands in nine classes, the ordinary band in the middle one.
