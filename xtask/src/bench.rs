@@ -49,20 +49,10 @@ fn crawl_compared() -> anyhow::Result<()> {
     let small = ["--pages", "5000", "--hosts", "500"];
     let ours = webloom(&[&["bench", "crawl", "--json"][..], &small].concat())?;
     let python = python_with("scrapy", &["scrapy==2.19.0"])?;
-    let mut server = Command::new(root().join("target/release/webloom"))
-        .args(["bench", "web"])
-        .args(small)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()?;
-    let mut line = String::new();
-    let stdout = server.stdout.take().context("the web server says nothing")?;
-    std::io::BufRead::read_line(&mut std::io::BufReader::new(stdout), &mut line)?;
-    let address = line.trim().trim_start_matches("*=").to_owned();
+    let web = crate::compare::Web::serve(&small)?;
     let script = root().join("bench/peers/crawl_scrapy.py");
-    let scrapy = Command::new(python).arg(script).args([&address, "http://site0.example/"]).output()?;
-    drop(server.stdin.take());
-    server.wait()?;
+    let scrapy = Command::new(python).arg(script).args([&web.address, "http://site0.example/"]).output()?;
+    drop(web);
     let scrapy: serde_json::Value = serde_json::from_slice(&scrapy.stdout).context("Scrapy failed")?;
     result["beside_scrapy"] =
         serde_json::json!({"webloom": serde_json::from_slice::<serde_json::Value>(&ours)?, "scrapy": scrapy});
@@ -109,6 +99,9 @@ fn extract() -> anyhow::Result<()> {
 /// Runs the same stylesheets over the same documents with Webloom and with libxslt, in process and as a process each.
 fn transform() -> anyhow::Result<()> {
     let python = python_with("lxml", &["lxml==6.1.3"])?;
+    if let Err(reason) = crate::compare::debian("xsltproc", "xsltproc") {
+        eprintln!("{reason}; what a process for each document gives is left out");
+    }
     let folder = root().join("target/bench-transform");
     webloom(&["bench", "transform", "--write", &folder.to_string_lossy()])?;
     // Turns, and the best of each: the machine may be slower for a while for reasons of its own.

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 
 use anyhow::{Context, bail};
 use serde_json::{Value, json};
@@ -187,24 +187,26 @@ fn plot(sections: &[Section]) -> String {
 }
 
 /// The generated web, served for as long as this lives.
-struct Web {
+pub(crate) struct Web {
     server: Child,
-    address: String,
+    /// Kept open: the server ends when it cannot say all it has to say.
+    _said: BufReader<ChildStdout>,
+    pub address: String,
 }
 
 impl Web {
-    fn serve() -> anyhow::Result<Self> {
+    pub fn serve(shape: &[&str]) -> anyhow::Result<Self> {
         let mut server = Command::new(webloom())
             .args(["bench", "web"])
-            .args(CRAWL)
+            .args(shape)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()?;
         let mut line = String::new();
-        let stdout = server.stdout.take().context("the web says nothing")?;
-        BufReader::new(stdout).read_line(&mut line)?;
-        Ok(Self { server, address: line.trim().trim_start_matches("*=").to_owned() })
+        let mut said = BufReader::new(server.stdout.take().context("the web says nothing")?);
+        said.read_line(&mut line)?;
+        Ok(Self { server, _said: said, address: line.trim().trim_start_matches("*=").to_owned() })
     }
 }
 
@@ -294,7 +296,7 @@ fn scrapy(pages: f64) -> anyhow::Result<f64> {
 fn measured_crawl(pages: f64, command: impl Fn() -> Command) -> anyhow::Result<f64> {
     let mut last = Err(anyhow::anyhow!("it was never run"));
     for _ in 0..3 {
-        let web = Web::serve()?;
+        let web = Web::serve(&CRAWL)?;
         let said = run_quietly(command().args([&web.address, "http://site0.example/"]))?;
         last = enough(&said, pages).and_then(|seen| cpu_rate(&said, seen));
         if last.is_ok() {
@@ -349,7 +351,7 @@ fn mirror(
     let python = python_with("scrapy", &["scrapy==2.19.0"])?;
     let folder = scratch.join(tool);
     fs::create_dir_all(&folder)?;
-    let web = Web::serve()?;
+    let web = Web::serve(&CRAWL)?;
     let mut command = Command::new(python);
     command.arg(root().join("bench/peers/measure.py")).args(["timeout", "300", tool]).current_dir(&folder);
     arguments(&mut command, &web.address);
@@ -534,7 +536,7 @@ fn warc() -> anyhow::Result<Section> {
 }
 
 /// Finds a program of Debian's, or installs it.
-fn debian(program: &str, package: &str) -> anyhow::Result<()> {
+pub(crate) fn debian(program: &str, package: &str) -> anyhow::Result<()> {
     if installed(program) {
         return Ok(());
     }
