@@ -235,3 +235,37 @@ fn microformats_print_as_their_canonical_json() {
     let quads = stdout_of(webloom().arg("extract").arg(&file).args(["--only", "microformats"]).args(base));
     assert!(quads.contains("<http://www.w3.org/2006/vcard/ns#fn> \"Ann\""), "{quads}");
 }
+
+#[test]
+fn a_page_and_its_transformation_come_from_a_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(
+        folder.path().join("page.html"),
+        r#"<html xmlns="http://www.w3.org/1999/xhtml"><head profile="http://www.w3.org/2003/g/data-view"><title>T</title>
+        <link rel="transformation" href="t.xsl"/></head><body/></html>"#,
+    )
+    .unwrap();
+    std::fs::write(
+        folder.path().join("t.xsl"),
+        r#"<rdf:RDF xsl:version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform" xmlns:h="http://www.w3.org/1999/xhtml"
+        xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:dc="http://purl.org/dc/elements/1.1/"
+        ><rdf:Description rdf:about=""><dc:title><xsl:value-of select="//h:title"/></dc:title></rdf:Description></rdf:RDF>"#,
+    )
+    .unwrap();
+    let map = format!("http://a.example/?b=c/={}", folder.path().display());
+    let simple = format!("http://a.example/={}", folder.path().display());
+    for (map, page) in [(simple, "http://a.example/page.html"), (map, "http://a.example/?b=c/page.html")] {
+        let quads = stdout_of(webloom().args(["extract", page, "--map", &map, "--only", "html"]));
+        assert!(quads.contains(&format!("<{page}> <http://purl.org/dc/terms/title> \"T\"")), "{quads}");
+    }
+    let map = format!("http://a.example/={}", folder.path().display());
+    let quads = stdout_of(webloom().args([
+        "extract",
+        "http://a.example/page.html",
+        "--map",
+        &map,
+        "--only",
+        "grddl",
+    ]));
+    assert_eq!(quads, "<http://a.example/page.html> <http://purl.org/dc/elements/1.1/title> \"T\" .\n");
+}

@@ -95,3 +95,27 @@ fn errors_say_where_and_nothing_comes_from_the_web() {
     assert_eq!(done.status.code(), Some(1));
     assert!(text(&done.stderr).contains("not closed"));
 }
+
+#[test]
+fn what_does_not_end_is_ended() {
+    let folder = tempfile::tempdir().unwrap();
+    let endless = [
+        r#"<xsl:template match="/"><xsl:call-template name="a"/></xsl:template><xsl:template name="a"><xsl:call-template name="a"/></xsl:template>"#,
+        r#"<xsl:template match="/" name="a"><xsl:param name="s" select="'x'"/><xsl:call-template name="a"><xsl:with-param name="s" select="concat($s, $s)"/></xsl:call-template></xsl:template>"#,
+        r#"<xsl:template match="/" name="a"><x/><xsl:call-template name="a"/></xsl:template>"#,
+    ];
+    for templates in endless {
+        fs::write(folder.path().join("s.xsl"), format!("<xsl:stylesheet {XSL}>{templates}</xsl:stylesheet>"))
+            .unwrap();
+        let begun = std::time::Instant::now();
+        let done = xslt(folder.path(), &["s.xsl", "-"], "<x/>");
+        let said = text(&done.stderr);
+        assert_eq!(done.status.code(), Some(1), "{said}");
+        assert!(
+            said.contains("s.xsl:1: ") && said.contains("(limit ") && said.contains("--trusted"),
+            "{said}"
+        );
+        // A minute is what it would have with --trusted.
+        assert!(begun.elapsed().as_secs() < 30, "{said}");
+    }
+}

@@ -206,15 +206,7 @@ impl Extract {
             config.only = Some(syntaxes);
         }
         if !self.map.is_empty() {
-            let maps = self
-                .map
-                .iter()
-                .map(|rule| {
-                    rule.rsplit_once('=')
-                        .map(|(prefix, dir)| (prefix.to_owned(), PathBuf::from(dir)))
-                        .ok_or_else(|| wrong_usage(format!("--map {rule}: write PREFIX=DIR")))
-                })
-                .collect::<anyhow::Result<_>>()?;
+            let maps = self.maps()?;
             config.contexts = Arc::new(MappedContexts { maps, others: config.contexts.clone() });
         }
         Ok(config)
@@ -224,9 +216,21 @@ impl Extract {
         !self.input.starts_with("http://") && !self.input.starts_with("https://")
     }
 
+    /// The rules of --map.
+    fn maps(&self) -> anyhow::Result<Vec<(String, PathBuf)>> {
+        let rules = self.map.iter().map(|rule| {
+            rule.rsplit_once('=')
+                .map(|(prefix, dir)| (prefix.to_owned(), PathBuf::from(dir)))
+                .ok_or_else(|| wrong_usage(format!("--map {rule}: write PREFIX=DIR")))
+        });
+        rules.collect()
+    }
+
     /// Reads or fetches the page.
     fn page(&self, online: Option<&Online>) -> anyhow::Result<FetchedPage> {
-        if let Some(online) = online.filter(|_| !self.is_local()) {
+        let maps = if self.is_local() { Vec::new() } else { self.maps()? };
+        let mapped = mapped_files(&maps, &self.input).find(|file| file.is_file());
+        if let Some(online) = online.filter(|_| mapped.is_none() && !self.is_local()) {
             let mut page = self.fetch(online)?;
             if let Some(content_type) = &self.content_type {
                 page.headers.retain(|(name, _)| name != "content-type");
@@ -237,10 +241,11 @@ impl Extract {
             }
             return Ok(page);
         }
-        let input = read_input(Path::new(&self.input))?;
-        let url = match &self.base {
-            Some(base) => named(base)?,
-            None => named(&file_url(&self.input)?)?,
+        let input = read_input(mapped.as_deref().unwrap_or(Path::new(&self.input)))?;
+        let url = match (&self.base, mapped) {
+            (Some(base), _) => named(base)?,
+            (None, Some(_)) => named(&self.input)?,
+            (None, None) => named(&file_url(&self.input)?)?,
         };
         let mut page = FetchedPage::local(url, self.content_type.as_deref(), Bytes::from(input.body));
         page.diagnostics = input.diagnostics;
@@ -471,22 +476,28 @@ struct MappedContexts {
 impl MappedContexts {
     /// The file that answers for an IRI, with one of the endings a server would leave off.
     fn file(&self, iri: &str, endings: &[&str]) -> Option<Arc<str>> {
-        self.maps.iter().filter_map(|(prefix, dir)| Some((iri.strip_prefix(prefix.as_str())?, dir))).find_map(
-            |(rest, dir)| {
-                let rest = rest.split(['?', '#']).next().unwrap_or_default();
-                // Nothing outside the directory, whatever the IRI says.
-                let inside = Path::new(rest).components().all(|part| {
-                    matches!(part, std::path::Component::Normal(_) | std::path::Component::CurDir)
-                });
-                let file = if rest.is_empty() { dir.clone() } else { dir.join(rest) };
-                endings.iter().filter(|_| inside).find_map(|ending| {
-                    let mut name = file.clone().into_os_string();
-                    name.push(ending);
-                    std::fs::read_to_string(name).ok().map(Arc::from)
-                })
-            },
-        )
+        mapped_files(&self.maps, iri).find_map(|file| {
+            endings.iter().find_map(|ending| {
+                let mut name = file.clone().into_os_string();
+                name.push(ending);
+                std::fs::read_to_string(name).ok().map(Arc::from)
+            })
+        })
     }
+}
+
+/// The files that may answer for an IRI by the rules of --map.
+fn mapped_files(maps: &[(String, PathBuf)], iri: &str) -> impl Iterator<Item = PathBuf> {
+    let matching =
+        maps.iter().filter_map(move |(prefix, dir)| Some((iri.strip_prefix(prefix.as_str())?, dir)));
+    matching.filter_map(|(rest, dir)| {
+        let rest = rest.split(['?', '#']).next().unwrap_or_default();
+        // Nothing outside the directory, whatever the IRI says.
+        let inside = Path::new(rest)
+            .components()
+            .all(|part| matches!(part, std::path::Component::Normal(_) | std::path::Component::CurDir));
+        inside.then(|| if rest.is_empty() { dir.clone() } else { dir.join(rest) })
+    })
 }
 
 impl ContextSource for MappedContexts {

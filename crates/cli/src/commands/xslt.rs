@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, anyhow};
 use clap::Args;
 use webloom_pipeline::rules::files::{file_path, file_uri};
-use webloom_xslt::{Document, Limits, Loaded, Loader, Message, Purpose, Stylesheet, Value};
+use webloom_xslt::{
+    Document, ErrorKind, Limits, Loaded, Loader, Message, Purpose, Stylesheet, Value, XsltError,
+};
 
 use crate::output::wrong_usage;
 
@@ -34,6 +36,16 @@ pub struct Xslt {
     /// Use the stylesheet that the document names in its xml-stylesheet instruction.
     #[arg(long)]
     associated: bool,
+    /// Let it run for a minute with half a gigabyte. Otherwise two seconds must do, as for a stranger's stylesheet.
+    #[arg(long)]
+    trusted: bool,
+}
+
+/// What a stylesheet of unknown origin may use, over a document of any reasonable size.
+fn cautious() -> Limits {
+    let Limits { depth_max, nodes_max, input_bytes_max, documents_max, .. } = Limits::default();
+    let output_bytes_max = 32 << 20;
+    Limits { depth_max, nodes_max, input_bytes_max, documents_max, output_bytes_max, ..Limits::untrusted() }
 }
 
 impl Xslt {
@@ -57,7 +69,11 @@ impl Xslt {
                 _ => Err(wrong_usage(format!("--param {parameter} is not of the form NAME=VALUE"))),
             })
             .collect::<anyhow::Result<Vec<_>>>()?;
-        let limits = Limits::default();
+        let limits = if self.trusted { Limits::default() } else { cautious() };
+        let failed = |error: XsltError| match error.kind {
+            ErrorKind::Limit(_) if !self.trusted => anyhow!("{error}; --trusted allows more"),
+            _ => anyhow!("{error}"),
+        };
         let (bytes, uri) = read(input)?;
         let compiled = match stylesheet {
             Some(stylesheet) => {
@@ -66,13 +82,13 @@ impl Xslt {
             }
             None => Stylesheet::compile_associated(&bytes, &uri, &Files, &limits),
         };
-        let compiled = compiled.map_err(|error| anyhow!("{error}"))?;
-        let document = Document::parse(&bytes, &uri, &limits).map_err(|error| anyhow!("{error}"))?;
+        let compiled = compiled.map_err(failed)?;
+        let document = Document::parse(&bytes, &uri, &limits).map_err(failed)?;
         let output = match compiled.transform(&document, &parameters, &Files, &limits) {
             Ok(output) => output,
             Err(error) => {
                 say(&error.messages);
-                return Err(anyhow!("{error}"));
+                return Err(failed(error));
             }
         };
         say(&output.messages);
