@@ -48,7 +48,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// What a page that nobody has vetted may use: two seconds, and memory in the tens of megabytes.
+    /// What a page that nobody has vetted may use: less than two seconds, and memory in the tens of megabytes.
     pub fn untrusted() -> Self {
         Self {
             steps_max: 50_000_000,
@@ -56,7 +56,7 @@ impl Limits {
             nodes_max: 1_000_000,
             output_bytes_max: 16 << 20,
             memory_bytes_max: 64 << 20,
-            time_max: Duration::from_secs(2),
+            time_max: Duration::from_millis(1_800),
             input_bytes_max: 16 << 20,
             entity_bytes_max: 1 << 20,
             documents_max: 16,

@@ -725,3 +725,20 @@ fn broken_bytes_of_every_sort() {
         assert!(compile(bytes, "in.xsl", &NoLoader, &limits()).is_err());
     }
 }
+
+#[test]
+fn very_much_before_the_first_element() {
+    let _alone = alone();
+    let limits = Limits { time_max: Duration::from_secs(20), ..Limits::untrusted() };
+    for body in [
+        "<xsl:text>a</xsl:text>",
+        "<xsl:text> </xsl:text>",
+        "<xsl:comment/>",
+        "<xsl:processing-instruction name='p'/>",
+        "<xsl:text> </xsl:text><xsl:text disable-output-escaping='yes'> </xsl:text>",
+    ] {
+        let top =
+            format!(r#"<xsl:template match="/" name="t">{body}<xsl:call-template name="t"/></xsl:template>"#);
+        hits(run_with(&top, b"<doc/>", &limits), &[Limit::OutputBytes, Limit::Steps]);
+    }
+}

@@ -190,6 +190,12 @@ impl<'t> Serializer<'t> {
         self.method == Some(Method::Html)
     }
 
+    /// Keeps what comes before the method is known. Many small ones take more room than what they say.
+    fn keep_early(&mut self, early: Early) {
+        self.early_bytes += size_of::<Early>();
+        self.early.push(early);
+    }
+
     /// Decides the method by the first element, or by there being none.
     fn decide(&mut self, first: Option<&OutName>) -> Res<()> {
         if self.method.is_none() {
@@ -476,11 +482,16 @@ impl<'t> Serializer<'t> {
         if !self.started {
             match self.method {
                 Some(_) => self.start(),
-                None => {
+                None if text.bytes().all(is_space) => {
                     self.early_bytes += text.len();
-                    self.early.push(Early::Text(text.to_owned(), raw));
+                    match self.early.last_mut() {
+                        Some(Early::Text(before, as_raw)) if *as_raw == raw => before.push_str(text),
+                        _ => self.keep_early(Early::Text(text.to_owned(), raw)),
+                    }
                     return self.check();
                 }
+                // HTML has nothing but white space before its root.
+                None => self.decide(None)?,
             }
         }
         if self.method == Some(Method::Text) {
@@ -543,7 +554,7 @@ impl<'t> Serializer<'t> {
                 Some(_) => self.start(),
                 None => {
                     self.early_bytes += text.len() + 7;
-                    self.early.push(Early::Comment(text.to_owned()));
+                    self.keep_early(Early::Comment(text.to_owned()));
                     return self.check();
                 }
             }
@@ -564,7 +575,7 @@ impl<'t> Serializer<'t> {
                 Some(_) => self.start(),
                 None => {
                     self.early_bytes += target.len() + content.len() + 4;
-                    self.early.push(Early::Instruction(target.to_owned(), content.to_owned()));
+                    self.keep_early(Early::Instruction(target.to_owned(), content.to_owned()));
                     return self.check();
                 }
             }
