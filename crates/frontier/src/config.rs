@@ -44,6 +44,9 @@ pub struct FrontierConfig {
     pub turns_max: u32,
     /// A host that cannot be asked for so long makes room, too.
     pub long_pause: Duration,
+    /// How long the connection of a request is kept for the next one to its host. A host whose delay is over by then has up to four pages
+    /// in a row before others that wait; after that, or when it is zero, it stands behind them.
+    pub warm: Duration,
     /// Known URLs that are held in memory before they are written out.
     pub seen_table_keys: usize,
     /// The filter in front of the known URLs on disk, at its largest.
@@ -128,6 +131,7 @@ impl Default for FrontierConfig {
             hosts_active_max: 16 * 1024,
             turns_max: 64,
             long_pause: Duration::from_secs(60),
+            warm: Duration::from_secs(5),
             // As many as fit the room that a hash map takes for half as many and one more.
             seen_table_keys: (7 << 19) / 8,
             seen_filter_bytes: 128 << 20,

@@ -177,6 +177,8 @@ pub(super) struct Host {
     pub indexed: u64,
     pub blocked: bool,
     pub not_before: Option<Instant>,
+    /// Until when the connection of its last request may be there for the next one.
+    pub warm_until: Option<Instant>,
     pub manners: Manners,
     /// True when the manners changed since they were last handed out to be stored.
     pub unsaved: bool,
@@ -209,6 +211,7 @@ impl Host {
             indexed: facts.indexed,
             blocked: facts.blocked,
             not_before: None,
+            warm_until: None,
             manners: facts.manners,
             unsaved: false,
             served: 0,
@@ -307,7 +310,9 @@ pub(super) struct Domain {
     pub hosts: Turns,
     /// The number it got when it was last served: it stands behind those that were not.
     pub served: u64,
-    /// Its class and its turn among the domains of that class.
+    /// Pages it had in a row, while its connection was warm.
+    pub visit: u8,
+    /// The row it stands in, and its turn there.
     pub turn: Option<(usize, Turn)>,
 }
 
@@ -327,6 +332,7 @@ impl Domain {
             asking: 0,
             hosts: Turns::default(),
             served: 0,
+            visit: 0,
             turn: None,
         }
     }

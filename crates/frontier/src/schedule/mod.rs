@@ -80,6 +80,14 @@ struct DomainId(u32);
 /// When something became ready, and its number among all that ever did: together a first-in-first-out order.
 type Turn = (Instant, u64);
 
+/// Pages that a domain may have one after the other, before others that wait, while its connection is warm.
+const VISIT_PAGES: u8 = 4;
+
+/// A row of those that are ready: even numbers are for those whose connection is warm.
+fn row(class: usize, warm: bool) -> usize {
+    class * 2 + usize::from(!warm)
+}
+
 #[derive(Debug)]
 struct Out {
     host: HostId,
@@ -115,8 +123,8 @@ pub(crate) struct Scheduler {
     addresses: HashMap<IpAddr, Address>,
     /// When an earlier run's work was taken up. Whom that run asked last is not known, so everybody may have been asked until then.
     reopened: Option<Instant>,
-    /// One set per class of urgency.
-    ready: [BTreeSet<(Turn, DomainId)>; Place::CLASSES],
+    /// Two rows per class of urgency: first those whose connection is still warm, then the others.
+    ready: [BTreeSet<(Turn, DomainId)>; Place::CLASSES * 2],
     turns: u64,
     leases: NumberMap<LeaseId, Out>,
     deadlines: BTreeSet<(Instant, LeaseId)>,
@@ -333,8 +341,7 @@ impl Scheduler {
     /// Looks at up to so many hosts whose turn comes next, and changes nothing. There are more of them than a processor keeps near: looked
     /// at together they come from memory side by side, where each lease would wait for its own.
     fn look_ahead(&self, max: usize, now: Instant) {
-        let ready =
-            self.ready.iter().flat_map(|class| class.iter().take_while(|((ready, _), _)| *ready <= now));
+        let ready = self.ready.iter().flat_map(|row| row.iter().take_while(|((ready, _), _)| *ready <= now));
         let first = |domain: DomainId| self.domains[domain.0 as usize].as_ref()?.hosts.first();
         let hosts: Vec<HostId> =
             ready.take(max).filter_map(|&(_, domain)| first(domain)).map(|(_, id)| id).collect();
@@ -351,10 +358,11 @@ impl Scheduler {
         std::hint::black_box(hosts.map(Host::look).fold(0, u64::wrapping_add));
     }
 
-    /// The host whose turn it is: of the most urgent class that has one, the one that waits longest.
+    /// The host whose turn it is: of the most urgent class that has one, and there of those whose connection is warm if there are any, the
+    /// one that waits longest.
     fn first_ready(&self, now: Instant) -> Option<HostId> {
-        self.ready.iter().find_map(|class| {
-            let &((ready, _), domain) = class.first()?;
+        self.ready.iter().find_map(|row| {
+            let &((ready, _), domain) = row.first()?;
             if ready > now {
                 return None;
             }
@@ -476,8 +484,9 @@ impl Scheduler {
             host.manners.learn(hint.took, hint.trouble);
             host.unsaved |= host.manners != before;
             owed = (host.manners.delay(config), config.domain_delay);
+            host.warm_until = Some(after(now, config.warm));
         }
-        // Even a host that owes nothing goes behind those that are ready already.
+        // Even a host that owes nothing goes behind those that are ready already, in its row.
         host.not_before = host.not_before.max(Some(after(now, owed.0)));
         if let Some(wish) = hint.retry_after {
             let until = after(now, wish.min(config.retry_after_max));
@@ -731,7 +740,7 @@ impl Scheduler {
             // Only a lease that ends without a page, or not at all, makes room.
             deadline
         } else {
-            let ready = self.ready.iter().filter_map(|class| class.first()).map(|&((ready, _), _)| ready);
+            let ready = self.ready.iter().filter_map(|row| row.first()).map(|&((ready, _), _)| ready);
             [ready.min(), self.waiting_next, deadline].into_iter().flatten().min()
         };
         match next {
@@ -872,6 +881,8 @@ impl Scheduler {
         // A domain that was served stands behind all others that are ready, even if nobody owes anybody a pause.
         let domain = self.domain_mut(domain);
         domain.served = turns;
+        let on_visit = domain.turn.is_some_and(|(row, _)| row % 2 == 0);
+        domain.visit = if on_visit { domain.visit + 1 } else { 1 };
         domain.leased += 1;
         let last = domain.budget.is_some() && !domain.budget_left();
         let domain_id = self.host(id).domain;
@@ -975,17 +986,20 @@ impl Scheduler {
         let turn = match first {
             Some(((ready, number), first)) if domain.asking == 0 || domain_delay.is_zero() => {
                 let ready = domain.not_before.map_or(ready, |moment| moment.max(ready));
-                let class = self.hosts[first.0 as usize].as_ref().map_or(Place::CLASS_ORDINARY, Host::class);
-                Some((class, (ready, number.max(domain.served))))
+                let host = self.hosts[first.0 as usize].as_ref();
+                let class = host.map_or(Place::CLASS_ORDINARY, Host::class);
+                let warm =
+                    host.is_some_and(|host| host.warm_until > Some(ready)) && domain.visit < VISIT_PAGES;
+                Some((row(class, warm), (ready, number.max(domain.served))))
             }
             _ => None,
         };
         if domain.turn != turn {
-            if let Some((class, old)) = domain.turn {
-                self.ready[class].remove(&(old, domain_id));
+            if let Some((row, old)) = domain.turn {
+                self.ready[row].remove(&(old, domain_id));
             }
-            if let Some((class, new)) = turn {
-                self.ready[class].insert((new, domain_id));
+            if let Some((row, new)) = turn {
+                self.ready[row].insert((new, domain_id));
             }
             domain.turn = turn;
         }

@@ -80,6 +80,49 @@ fn a_queue_that_is_shorter_than_counted_does_not_stop_the_others() {
     assert!(matches!(answer, Picks::Picked(picks) if picks.len() == 1));
 }
 
+/// Who is served, one lease after the other, each asked and settled at once, on hosts with ten pages each.
+fn served(config: FrontierConfig, hosts: &[&str], leases: usize, between: Duration) -> Vec<String> {
+    let mut now = Instant::now();
+    let mut scheduler = Scheduler::new(config);
+    for (number, name) in hosts.iter().enumerate() {
+        take_up(&mut scheduler, name, now);
+        let entries: Vec<_> =
+            (0..10).map(|entry| (Place::new(None, 1, number as u64 * 10 + entry), 0)).collect();
+        scheduler.insert(name, number as u32, &entries, now);
+    }
+    known(&mut scheduler, 10 * hosts.len() as u64);
+    let mut served = Vec::new();
+    for _ in 0..leases {
+        now += between;
+        let picks = scheduler.lease(1, now, &mut |_, _, _, _| Ok(Vec::new())).unwrap();
+        let Picks::Picked(picks) = picks else { panic!("a host should be ready: {picks:?}") };
+        served.push(hosts[(picks[0].place.position / 10) as usize].to_owned());
+        let ending = scheduler.begin_settle(picks[0].lease, now).unwrap();
+        scheduler.end_settle(&ending, SettlementKind::Indexed, None, now);
+    }
+    served
+}
+
+#[test]
+fn a_warm_connection_serves_a_few_pages_and_then_the_others_have_their_turn() {
+    let config = FrontierConfig {
+        host_delay: Duration::ZERO,
+        domain_delay: Duration::ZERO,
+        ..FrontierConfig::default()
+    };
+    let moment = Duration::from_millis(1);
+    let visits = ["a.example", "b.example", "c.example"].map(|host| vec![host; 4]).concat();
+    let hosts = ["a.example", "b.example", "c.example"];
+    assert_eq!(served(config.clone(), &hosts, 12, moment), visits);
+    // Hosts of one domain have no more in a row between them than one host would have.
+    let siblings = served(config.clone(), &["a.example", "www.a.example", "b.example"], 18, moment);
+    let in_a_row = siblings.chunk_by(|one, other| domain_of(one) == domain_of(other)).map(<[_]>::len);
+    assert_eq!(in_a_row.max(), Some(4), "{siblings:?}");
+    // Where connections are not kept there is nothing to hold on to.
+    let one_by_one = ["a.example", "b.example", "c.example"].repeat(3);
+    assert_eq!(served(FrontierConfig { warm: Duration::ZERO, ..config }, &hosts, 9, moment), one_by_one);
+}
+
 #[test]
 fn what_a_host_said_is_to_be_saved_once() {
     let now = Instant::now();
