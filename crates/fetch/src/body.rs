@@ -13,7 +13,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::{Buf, Bytes};
-use hyper::body::{Body, Incoming};
+use hyper::body::{Body, Frame, Incoming};
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncReadExt, ReadBuf};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, Sleep, sleep, timeout, timeout_at};
@@ -21,6 +21,7 @@ use webloom_model::{Diagnostic, FetchError, Truncated};
 
 use crate::bandwidth::Lanes;
 use crate::config::RATIO_FREE_BYTES;
+use crate::connect::Driver;
 use crate::decode::{self, Encoding, Overrun, Reader};
 use crate::spill::{CHUNK_BYTES, Spill};
 use crate::unwanted::{SNIFF_BYTES, UnwantedTypes};
@@ -45,6 +46,9 @@ const PAUSE_MIN: Duration = Duration::from_millis(2);
 
 /// Room for one read.
 const READ_BYTES: usize = 16 << 10;
+
+/// Room that is made for a body before it comes.
+const ROOM_BYTES_MAX: usize = 64 << 10;
 
 /// How much of a body is wanted, and how fast.
 #[derive(Debug, Clone)]
@@ -110,6 +114,7 @@ impl From<FetchError> for NoBody {
 /// Reads a body and undoes its encodings.
 pub(crate) async fn read_body(
     incoming: Incoming,
+    driver: &mut Driver,
     content_encodings: &[String],
     means: &Means<'_>,
 ) -> Result<ReadBody, NoBody> {
@@ -117,7 +122,7 @@ pub(crate) async fn read_body(
     let mut diagnostics = Vec::new();
     let encodings =
         decode::chain_or_diagnostic(content_encodings.iter().map(String::as_str), &mut diagnostics);
-    let mut wire = WireBody::new(incoming, limits.wire_bytes_max, limits.idle_timeout);
+    let mut wire = WireBody::new(incoming, driver, limits.wire_bytes_max, limits.idle_timeout);
     wire.lanes = means.lanes.clone();
     // A body without an encoding is the same before and after; it is not held twice.
     wire.kept = (limits.keep && !encodings.is_empty()).then(Vec::new);
@@ -208,7 +213,7 @@ struct Collected {
 
 /// Decodes until the end, a cap, or something broken.
 async fn collect(
-    wire: &mut WireBody,
+    wire: &mut WireBody<'_>,
     encodings: &[Encoding],
     means: &Means<'_>,
     diagnostics: &mut Vec<Diagnostic>,
@@ -223,6 +228,12 @@ async fn collect(
     let mut deadline = Instant::now() + limits.timeout;
     let out_of_time = |_| FetchError::Timeout { step: "body", limit: limits.timeout };
 
+    // Room for just as much as was announced, and for finding that there is no more; whoever announces much has to send it first.
+    if let (true, Some(length)) = (encodings.is_empty(), wire.incoming.size_hint().exact()) {
+        bytes.reserve_exact(
+            usize::try_from(length).map_or(ROOM_BYTES_MAX, |length| length.min(ROOM_BYTES_MAX)) + 1,
+        );
+    }
     let open = decode::open(Box::new(wire), encodings, limits.bytes_max, &overrun, diagnostics);
     let mut reader = match timeout_at(deadline, open).await.map_err(out_of_time)? {
         Ok(reader) => reader,
@@ -287,18 +298,18 @@ async fn collect(
 }
 
 /// Reads off a short body nobody wants. True when the connection can be used again.
-pub(crate) async fn discard(incoming: Incoming) -> bool {
+pub(crate) async fn discard(incoming: Incoming, driver: &mut Driver) -> bool {
     if incoming.size_hint().lower() > DISCARD_BYTES_MAX {
         return false;
     }
-    let mut wire = WireBody::new(incoming, DISCARD_BYTES_MAX, DISCARD_TIMEOUT);
+    let mut wire = WireBody::new(incoming, driver, DISCARD_BYTES_MAX, DISCARD_TIMEOUT);
     wire.discard_rest().await;
     matches!(wire.end, Some(WireEnd::Complete))
 }
 
 /// Reads a body that only an archive wants, the start of it when it is long. True when the connection can be used again.
-pub(crate) async fn keep(incoming: Incoming) -> (Kept, bool) {
-    let mut wire = WireBody::new(incoming, KEPT_BYTES_MAX, KEPT_TIMEOUT);
+pub(crate) async fn keep(incoming: Incoming, driver: &mut Driver) -> (Kept, bool) {
+    let mut wire = WireBody::new(incoming, driver, KEPT_BYTES_MAX, KEPT_TIMEOUT);
     wire.kept = Some(Vec::new());
     wire.read_off(KEPT_TIMEOUT).await;
     let truncated = match &wire.end {
@@ -320,7 +331,7 @@ enum Stop {
 }
 
 async fn read_some(reader: &mut Reader<'_>, bytes: &mut Vec<u8>) -> io::Result<usize> {
-    if bytes.capacity() - bytes.len() < READ_BYTES / 4 {
+    if bytes.capacity() == bytes.len() {
         bytes.reserve(READ_BYTES);
     }
     reader.read_buf(bytes).await
@@ -343,8 +354,10 @@ enum WireEnd {
 
 /// The body on the wire as a reader that never fails: however the transfer ends, the reader just ends,
 /// and `end` says how it was. So decoders give what they have.
-struct WireBody {
+struct WireBody<'a> {
     incoming: Incoming,
+    /// Makes it come.
+    driver: &'a mut Driver,
     chunk: Bytes,
     left: u64,
     count: Arc<AtomicU64>,
@@ -362,10 +375,11 @@ struct WireBody {
     kept: Option<Vec<u8>>,
 }
 
-impl WireBody {
-    fn new(incoming: Incoming, bytes_max: u64, idle_timeout: Duration) -> Self {
+impl<'a> WireBody<'a> {
+    fn new(incoming: Incoming, driver: &'a mut Driver, bytes_max: u64, idle_timeout: Duration) -> Self {
         Self {
             incoming,
+            driver,
             chunk: Bytes::new(),
             left: bytes_max,
             count: Arc::default(),
@@ -433,6 +447,15 @@ impl WireBody {
         self.chunk = data;
     }
 
+    fn poll_frame(&mut self, context: &mut Context<'_>) -> Poll<Option<hyper::Result<Frame<Bytes>>>> {
+        let frame = Pin::new(&mut self.incoming).poll_frame(context);
+        if frame.is_ready() {
+            return frame;
+        }
+        self.driver.poll(context);
+        Pin::new(&mut self.incoming).poll_frame(context)
+    }
+
     /// Pending when the sender is silent, or when others should have a turn.
     fn poll_wire(&mut self, context: &mut Context<'_>) -> Poll<()> {
         while self.chunk.is_empty() && self.end.is_none() {
@@ -445,7 +468,7 @@ impl WireBody {
                 context.waker().wake_by_ref();
                 return Poll::Pending;
             }
-            match Pin::new(&mut self.incoming).poll_frame(context) {
+            match self.poll_frame(context) {
                 Poll::Ready(frame) => {
                     self.burst += 1;
                     self.idle = None;
@@ -472,7 +495,7 @@ impl WireBody {
     }
 }
 
-impl AsyncBufRead for WireBody {
+impl AsyncBufRead for WireBody<'_> {
     fn poll_fill_buf(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<&[u8]>> {
         let this = self.get_mut();
         ready!(this.poll_wire(context));
@@ -484,7 +507,7 @@ impl AsyncBufRead for WireBody {
     }
 }
 
-impl AsyncRead for WireBody {
+impl AsyncRead for WireBody<'_> {
     fn poll_read(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,

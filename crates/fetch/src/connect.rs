@@ -4,10 +4,13 @@
 //! was agreed on in the TLS handshake. Names are not looked up here, and nothing but the
 //! given addresses is dialled. Each step has its own time limit. Start at [`Connector::connect`].
 
-use std::io;
+use std::future::poll_fn;
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
+use std::{fmt, io};
 
 use bytes::Bytes;
 use futures_util::StreamExt;
@@ -58,10 +61,61 @@ pub(crate) enum Sender {
     Http2(http2::SendRequest<NoBody>),
 }
 
+/// What moves the bytes of an HTTP/1 connection. It has one request at a time, so whoever waits for an answer does this too, and
+/// no task of its own need be woken; while a connection waits in the pool, nothing moves. Dropping it closes the connection.
+pub(crate) struct Driver(Option<Pin<Box<dyn Future<Output = ()> + Send>>>);
+
+impl Driver {
+    /// For connections that are driven by a task of their own.
+    pub const NONE: Self = Self(None);
+
+    fn new(connection: impl Future<Output = ()> + Send + 'static) -> Self {
+        Self(Some(Box::pin(connection)))
+    }
+
+    /// Moves what can be moved now.
+    pub fn poll(&mut self, context: &mut Context<'_>) {
+        if let Some(connection) = &mut self.0
+            && connection.as_mut().poll(context).is_ready()
+        {
+            self.0 = None;
+        }
+    }
+
+    /// Waits for something that comes over the connection.
+    pub async fn until<T>(&mut self, wanted: impl Future<Output = T>) -> T {
+        let mut wanted = std::pin::pin!(wanted);
+        poll_fn(|context| {
+            if let Poll::Ready(value) = wanted.as_mut().poll(context) {
+                return Poll::Ready(value);
+            }
+            self.poll(context);
+            wanted.as_mut().poll(context)
+        })
+        .await
+    }
+
+    /// Lets the connection notice that its answer was read, and whether it stays open.
+    pub async fn rest(&mut self) {
+        poll_fn(|context| {
+            self.poll(context);
+            Poll::Ready(())
+        })
+        .await;
+    }
+}
+
+impl fmt::Debug for Driver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Driver").field(&self.0.is_some()).finish()
+    }
+}
+
 /// A connection and whom it leads to.
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub sender: Sender,
+    pub driver: Driver,
     pub remote: SocketAddr,
     /// Whether it has carried a request before.
     pub reused: bool,
@@ -87,7 +141,7 @@ impl Connection {
             tape.rewind();
         }
         match &mut self.sender {
-            Sender::Http1(sender) => sender.send_request(request).await,
+            Sender::Http1(sender) => self.driver.until(sender.send_request(request)).await,
             Sender::Http2(sender) => sender.send_request(request).await,
         }
     }
@@ -154,7 +208,7 @@ impl Connector {
                 .map_err(|error| failed(&error))?;
         }
         let mut line = Line { tls: None, tape: self.record.then(Arc::default) };
-        let sender = if url.is_https() {
+        let (sender, driver) = if url.is_https() {
             let bare = url.host().trim_start_matches('[').trim_end_matches(']');
             let name = ServerName::try_from(bare.to_owned()).map_err(|error| failed(&error))?;
             let secured = timeout(self.tls_timeout, async {
@@ -165,7 +219,8 @@ impl Connector {
                 line.tls = stream.get_ref().1.protocol_version().and_then(tls_name);
                 if stream.get_ref().1.alpn_protocol() == Some(b"h2") {
                     line.tape = None;
-                    self.speak_http2(stream, open).await.map_err(|error| failed(&error))
+                    let sender = self.speak_http2(stream, open).await.map_err(|error| failed(&error))?;
+                    Ok((sender, Driver::NONE))
                 } else {
                     self.speak_http1(stream, open, &line).await.map_err(|error| failed(&error))
                 }
@@ -174,7 +229,7 @@ impl Connector {
         } else {
             self.speak_http1(stream, open, &line).await.map_err(|error| failed(&error))?
         };
-        Ok(Connection { sender, remote, reused: false, line })
+        Ok(Connection { sender, driver, remote, reused: false, line })
     }
 
     /// Opens a TCP connection to whichever address answers first. Each gets a head start over the next, unless it
@@ -232,18 +287,18 @@ impl Connector {
         stream: T,
         open: OpenConnection,
         line: &Line,
-    ) -> Result<Sender, hyper::Error>
+    ) -> Result<(Sender, Driver), hyper::Error>
     where
         T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let stream = Taped { stream, tape: line.tape.clone() };
         let (sender, connection) = self.http1.handshake(TokioIo::new(stream)).await?;
-        tokio::spawn(async move {
+        let driver = Driver::new(async move {
             // What goes wrong is told to whoever waits for the answer.
             let _ = connection.await;
             drop(open);
         });
-        Ok(Sender::Http1(sender))
+        Ok((Sender::Http1(sender), driver))
     }
 
     async fn speak_http2<T>(&self, stream: T, open: OpenConnection) -> Result<Sender, hyper::Error>

@@ -19,6 +19,7 @@ mod spill;
 mod stats;
 mod tape;
 mod unwanted;
+mod within;
 
 pub use config::{FetchConfig, FetchSetupError, Preference};
 pub use connect::client_tls;

@@ -12,10 +12,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, sleep};
 use webloom_model::PageUrl;
 
-use crate::connect::{Connection, Line, Sender};
+use crate::connect::{Connection, Driver, Line, Sender};
+use crate::within::within;
 
 /// A connection in the pool is ready but for a moment; longer means that it is not.
 const READY_TIMEOUT: Duration = Duration::from_secs(1);
@@ -50,24 +51,24 @@ struct State {
 }
 
 impl State {
-    fn insert(&mut self, origin: Origin, waiting: Waiting) {
+    /// Answers what waited for the origin before.
+    fn insert(&mut self, origin: Origin, waiting: Waiting) -> Option<Waiting> {
         self.row.push_back((waiting.since, origin.clone()));
-        self.waiting.insert(origin, waiting);
+        self.waiting.insert(origin, waiting)
     }
 
-    /// Drops the oldest connection, or only what is left in the row of one that waits no more.
-    fn drop_oldest(&mut self) {
-        if let Some((since, origin)) = self.row.pop_front()
-            && self.waiting.get(&origin).is_some_and(|waiting| waiting.since == since)
-        {
-            self.waiting.remove(&origin);
-        }
+    /// Takes the oldest connection out, or only what is left in the row of one that waits no more.
+    fn take_oldest(&mut self) -> Option<Waiting> {
+        let (since, origin) = self.row.pop_front()?;
+        let is_there = self.waiting.get(&origin).is_some_and(|waiting| waiting.since == since);
+        is_there.then(|| self.waiting.remove(&origin)).flatten()
     }
 }
 
 #[derive(Debug)]
 struct Waiting {
     sender: Sender,
+    driver: Driver,
     remote: SocketAddr,
     since: Instant,
     line: Line,
@@ -90,7 +91,7 @@ impl Pool {
 
     /// A connection to the origin that leads to one of `addresses`, if one waits.
     pub async fn take(&self, origin: &Origin, addresses: &[SocketAddr]) -> Option<Connection> {
-        let (mut sender, remote, line) = {
+        let (mut sender, mut driver, remote, line) = {
             let mut state = self.state.lock();
             let waiting = state.waiting.remove(origin)?;
             // The name may lead elsewhere by now, or the rule about addresses may have changed.
@@ -100,38 +101,47 @@ impl Pool {
             if let Sender::Http2(sender) = &waiting.sender {
                 let shared = Sender::Http2(sender.clone());
                 let line = waiting.line.clone();
-                let refreshed =
-                    Waiting { sender: shared, since: Instant::now(), remote: waiting.remote, line };
+                let refreshed = Waiting {
+                    sender: shared,
+                    driver: Driver::NONE,
+                    since: Instant::now(),
+                    remote: waiting.remote,
+                    line,
+                };
                 state.insert(origin.clone(), refreshed);
             }
-            (waiting.sender, waiting.remote, waiting.line)
+            (waiting.sender, waiting.driver, waiting.remote, waiting.line)
         };
+        // A server that closed it meanwhile is noticed here, before it is asked in vain.
+        driver.rest().await;
         let ready = match &mut sender {
-            Sender::Http1(sender) => timeout(READY_TIMEOUT, sender.ready()).await,
-            Sender::Http2(sender) => timeout(READY_TIMEOUT, sender.ready()).await,
+            Sender::Http1(sender) => within(READY_TIMEOUT, driver.until(sender.ready())).await,
+            Sender::Http2(sender) => within(READY_TIMEOUT, sender.ready()).await,
         };
         ready.ok()?.ok()?;
-        Some(Connection { sender, remote, reused: true, line })
+        Some(Connection { sender, driver, remote, reused: true, line })
     }
 
     /// Keeps a connection whose answer was read to its end.
     pub fn put(&self, origin: Origin, connection: Connection) {
-        let Connection { sender, remote, line, .. } = connection;
-        let waiting = Waiting { sender, remote, since: Instant::now(), line };
+        let Connection { sender, driver, remote, line, .. } = connection;
+        let waiting = Waiting { sender, driver, remote, since: Instant::now(), line };
         if self.idle.is_zero() || waiting.is_over(self.idle) {
             return;
         }
-        let mut state = self.state.lock();
         if self.connections_max == 0 {
             return;
         }
+        // Closing takes a while, and nobody is to wait for it: what goes is dropped after the lock.
+        let mut gone = Vec::new();
+        let mut state = self.state.lock();
         // Twice as many in the row at most, whatever becomes of those who waited.
         while state.waiting.len() >= self.connections_max && !state.waiting.contains_key(&origin)
             || state.row.len() >= 2 * self.connections_max
         {
-            state.drop_oldest();
+            gone.extend(state.take_oldest());
         }
-        state.insert(origin, waiting);
+        gone.extend(state.insert(origin, waiting));
         if !state.reaper_runs {
             state.reaper_runs = true;
             tokio::spawn(reap(Arc::downgrade(&self.state), self.idle));
@@ -149,9 +159,11 @@ async fn reap(state: std::sync::Weak<Mutex<State>>, idle: Duration) {
     loop {
         sleep((idle / 2).max(Duration::from_millis(10))).await;
         let Some(state) = state.upgrade() else { return };
+        // Closed after the lock.
+        let _gone: Vec<_>;
         let mut state = state.lock();
         let State { waiting, row, .. } = &mut *state;
-        waiting.retain(|_, waiting| !waiting.is_over(idle));
+        _gone = waiting.extract_if(|_, waiting| waiting.is_over(idle)).collect();
         row.retain(|(since, origin)| waiting.get(origin).is_some_and(|waiting| waiting.since == *since));
         if state.waiting.is_empty() {
             state.reaper_runs = false;

@@ -18,12 +18,13 @@ use webloom_model::{Exchange, FetchError, FetchOutcome, NotFetched, PageUrl, Pur
 
 use super::Fetcher;
 use crate::body::{self, BodyLimits, Means, NoBody, ReadBody};
-use crate::connect::{self, Connection};
+use crate::connect::{self, Connection, Driver};
 use crate::pool::Origin;
 use crate::proxy::literal_address;
 use crate::stats::count;
 use crate::tape::{self, HeadFields, Tape};
 use crate::unwanted::UnwantedTypes;
+use crate::within::within;
 use crate::{address, credentials, headers};
 
 impl Fetcher {
@@ -128,8 +129,8 @@ impl Fetcher {
         if let connect::Sender::Http2(sender) = &connection.sender {
             let sender = connect::Sender::Http2(sender.clone());
             let line = connection.line.clone();
-            self.pool
-                .put(origin.clone(), Connection { sender, remote: connection.remote, reused: true, line });
+            let (driver, remote) = (Driver::NONE, connection.remote);
+            self.pool.put(origin.clone(), Connection { sender, driver, remote, reused: true, line });
         }
         Ok(connection)
     }
@@ -151,7 +152,7 @@ impl Fetcher {
                 None => self.resolver.resolve(url.host(), url.port()).await,
             }
         };
-        let resolved = timeout(limit, resolve)
+        let resolved = within(limit, resolve)
             .await
             .map_err(|_| Failure::untouched(FetchError::Timeout { step: "resolve", limit }))?
             .map_err(|error| {
@@ -185,21 +186,22 @@ impl Fetcher {
         url: &PageUrl,
         headers: &HeaderMap,
         body: Incoming,
-        connection: Connection,
+        mut connection: Connection,
         limits: &BodyLimits,
         unwanted: Option<&UnwantedTypes>,
     ) -> Result<ReadBody, Failure> {
         let encodings = headers::values(headers, &CONTENT_ENCODING);
         let lanes = self.bandwidth.lanes(url.host());
         let means = Means { limits, large_bodies: &self.large_bodies, lanes, unwanted };
-        let read = body::read_body(body, &encodings, &means).await.map_err(|no_body| match no_body {
+        let read = body::read_body(body, &mut connection.driver, &encodings, &means).await;
+        let read = read.map_err(|no_body| match no_body {
             NoBody::Failed(error) => Failure::touched(error),
             NoBody::Unwanted(media_type) => Failure::unwanted(media_type),
         })?;
         count(&self.counters.wire_bytes, read.wire_bytes);
         count(&self.counters.body_bytes, read.bytes.len() as u64);
         if read.complete {
-            self.keep(url, connection);
+            self.keep(url, connection).await;
         }
         Ok(read)
     }
@@ -224,24 +226,26 @@ impl Fetcher {
     }
 
     /// Reads off an answer nobody wants to see, if that is cheaper than a new connection, or if an archive wants it.
-    pub(super) async fn discard(&self, url: &PageUrl, answer: Answer, tape: &mut Tape) {
+    pub(super) async fn discard(&self, url: &PageUrl, mut answer: Answer, tape: &mut Tape) {
+        let driver = &mut answer.connection.driver;
         if tape.is_on() {
-            let (kept, is_reusable) = body::keep(answer.body).await;
+            let (kept, is_reusable) = body::keep(answer.body, driver).await;
             let elapsed = self.clock.now().saturating_duration_since(answer.started);
             tape.add(answer.exchange, kept.bytes, kept.truncated, elapsed);
             if is_reusable {
-                self.keep(url, answer.connection);
+                self.keep(url, answer.connection).await;
             }
             return;
         }
-        if body::discard(answer.body).await {
-            self.keep(url, answer.connection);
+        if body::discard(answer.body, driver).await {
+            self.keep(url, answer.connection).await;
         }
     }
 
-    fn keep(&self, url: &PageUrl, connection: Connection) {
+    async fn keep(&self, url: &PageUrl, mut connection: Connection) {
         // HTTP/2 connections are in the pool from the start.
         if !connection.is_http2() {
+            connection.driver.rest().await;
             self.pool.put(Origin::of(url), connection);
         }
     }
