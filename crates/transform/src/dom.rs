@@ -3,6 +3,8 @@
 //! Built by the HTML or the XML parser, never changed afterwards. Nothing here recurses, so no document is too deep. Walk
 //! it with [`Dom::traverse`] (opening and closing edges, in document order) or [`Dom::descendants`].
 
+use std::cell::Cell;
+
 use crate::room;
 use html5ever::tendril::StrTendril;
 use html5ever::{Attribute, LocalName, Namespace, QualName, local_name, ns};
@@ -139,6 +141,24 @@ pub struct Dom {
 /// Bytes of markup and text for each node, on pages with many of them.
 const TEXT_BYTES_PER_NODE: usize = 32;
 
+/// Nodes whose room a thread keeps for its next document: some hundred kilobytes.
+const SPARE_NODES_MAX: usize = 4096;
+
+thread_local! {
+    static SPARE: Cell<Vec<Node>> = const { Cell::new(Vec::new()) };
+}
+
+impl Drop for Dom {
+    fn drop(&mut self) {
+        let mut nodes = std::mem::take(&mut self.nodes);
+        if nodes.capacity() <= SPARE_NODES_MAX {
+            nodes.clear();
+            // A thread that ends has nothing to keep.
+            let _ = SPARE.try_with(|spare| spare.set(nodes));
+        }
+    }
+}
+
 /// A step of a walk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Edge {
@@ -155,7 +175,9 @@ impl Dom {
     /// A document of nothing but its root, with room for what a text of so many bytes usually has.
     pub(crate) fn new(nodes_max: usize, text_bytes: usize) -> Self {
         let nodes = (text_bytes / TEXT_BYTES_PER_NODE).min(nodes_max);
-        let mut dom = Self { nodes: Vec::with_capacity(nodes), nodes_max };
+        let mut spare = SPARE.take();
+        spare.reserve(nodes);
+        let mut dom = Self { nodes: spare, nodes_max };
         dom.create(NodeData::Root, 1);
         dom
     }

@@ -25,6 +25,8 @@ use crate::maps::HashMap;
 
 /// Tokens between two looks at the clock.
 const TOKENS_PER_LOOK: u64 = 512;
+/// Names of elements kept at hand.
+const NAMES: usize = 64;
 /// Room for links at the greatest depth, where elements that tags imply may stand deeper than counted.
 const LINK_DEPTH_EXTRA: usize = 512;
 /// Formatting elements that are closed and would be reopened. Browsers have no such limit, and pay.
@@ -298,6 +300,8 @@ struct DomSink {
     dom: RefCell<Dom>,
     public_id: RefCell<Option<String>>,
     no_name: Rc<QualName>,
+    /// Names of elements met before, each in the only place it can be in.
+    names: RefCell<[Option<Rc<QualName>>; NAMES]>,
     integration_points: RefCell<Vec<NodeId>>,
     line: Cell<u32>,
     steps: Cell<u64>,
@@ -310,6 +314,7 @@ impl DomSink {
             dom: RefCell::new(Dom::new(nodes_max, text_bytes)),
             public_id: RefCell::default(),
             no_name: Rc::new(QualName::new(None, ns!(), local_name!(""))),
+            names: RefCell::new([const { None }; NAMES]),
             integration_points: RefCell::default(),
             line: Cell::new(1),
             steps: Cell::new(0),
@@ -324,6 +329,15 @@ impl DomSink {
     fn next_epoch(&self) -> u32 {
         self.epoch.set(self.epoch.get().wrapping_add(1).max(1));
         self.epoch.get()
+    }
+
+    /// The name, shared with the elements before that have it.
+    fn shared(&self, name: QualName) -> Rc<QualName> {
+        let place = &mut self.names.borrow_mut()[name.local.get_hash() as usize % NAMES];
+        match place {
+            Some(known) if **known == name => Rc::clone(known),
+            _ => Rc::clone(place.insert(Rc::new(name))),
+        }
     }
 
     fn nameless(&self, data: NodeData) -> Handle {
@@ -361,7 +375,7 @@ impl TreeSink for DomSink {
         if flags.mathml_annotation_xml_integration_point {
             self.integration_points.borrow_mut().push(id);
         }
-        Handle { id, name: Rc::new(name) }
+        Handle { id, name: self.shared(name) }
     }
 
     fn create_comment(&self, _text: StrTendril) -> Handle {

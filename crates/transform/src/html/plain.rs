@@ -21,6 +21,8 @@ const LABELS_PER_LINK_MAX: usize = 4;
 /// Characters of a title or description.
 const TITLE_CHARS_MAX: usize = 1000;
 pub(crate) const DESCRIPTION_CHARS_MAX: usize = 5000;
+/// Bytes that room is made for before there is any text.
+const TEXT_ROOM_MAX: usize = 64 << 10;
 /// Links with a relation that are kept.
 const RELATIONS_MAX: usize = 1000;
 
@@ -88,6 +90,8 @@ impl PlainPage {
     fn gather(page: &ParsedPage<'_>, sink: &Sink<'_>) -> Self {
         let limits = sink.limits();
         let mut plain = Self { body: Collapsed::new(limits.text_bytes_max), ..Self::default() };
+        // Markup takes more of most pages than words do.
+        plain.body.text.reserve((page.page.body.len() / 4).min(TEXT_ROOM_MAX));
         let mut open_links: Vec<OpenLink> = Vec::new();
         // Depth below `<body>`, and below what is not shown.
         let mut in_body = 0_usize;
@@ -126,7 +130,7 @@ impl PlainPage {
                     } else if open_links.last().is_some_and(|link| link.node == id)
                         && let Some(link) = open_links.pop()
                     {
-                        plain.label(link.number, &link.words.text, limits.anchor_chars_max);
+                        plain.label(link.number, cut(link.words.text, limits.anchor_chars_max));
                     }
                 }
                 _ => {}
@@ -174,7 +178,7 @@ impl PlainPage {
                 self.relate(page, element, href, rel, line);
                 if element.name.local == local_name!("area") {
                     let alternative = get(local_name!("alt")).unwrap_or_default();
-                    self.label(number, alternative, sink.limits().anchor_chars_max);
+                    self.label(number, non_empty(alternative, sink.limits().anchor_chars_max));
                 } else {
                     // Four bytes is the most a character takes.
                     let words = Collapsed::new(sink.limits().anchor_chars_max * 4);
@@ -185,7 +189,7 @@ impl PlainPage {
                 if let Some(source) = get(local_name!("src")) {
                     let number = self.link(page, source, "", line, links_max);
                     let title = get(local_name!("title")).unwrap_or_default();
-                    self.label(number, title, sink.limits().anchor_chars_max);
+                    self.label(number, non_empty(title, sink.limits().anchor_chars_max));
                 }
             }
             local_name!("link") => {
@@ -255,8 +259,8 @@ impl PlainPage {
         Some(number)
     }
 
-    fn label(&mut self, number: Option<usize>, words: &str, chars_max: usize) {
-        let (Some(number), Some(label)) = (number, non_empty(words, chars_max)) else { return };
+    fn label(&mut self, number: Option<usize>, label: Option<String>) {
+        let (Some(number), Some(label)) = (number, label) else { return };
         let labels = &mut self.links[number].labels;
         if labels.len() < LABELS_PER_LINK_MAX && !labels.contains(&label) {
             labels.push(label);
@@ -389,8 +393,15 @@ fn refresh_target(content: &str) -> Option<&str> {
 pub(crate) fn non_empty(text: &str, chars_max: usize) -> Option<String> {
     let mut collapsed = Collapsed::new(chars_max.saturating_mul(4));
     collapsed.push(text);
-    let mut text = collapsed.text;
-    if let Some((cut, _)) = text.char_indices().nth(chars_max) {
+    cut(collapsed.text, chars_max)
+}
+
+/// The same for text whose white space is collapsed already.
+fn cut(mut text: String, chars_max: usize) -> Option<String> {
+    // No text has more characters than bytes.
+    if text.len() > chars_max
+        && let Some((cut, _)) = text.char_indices().nth(chars_max)
+    {
         text.truncate(cut);
         text.truncate(text.trim_end().len());
     }
@@ -414,19 +425,57 @@ struct Looks {
 }
 
 impl Looks {
-    /// Looks at every byte without a branch, so that many are looked at together.
+    /// Short texts go through a table; of longer ones, many bytes are looked at together, without a branch.
     fn of(bytes: &[u8]) -> Self {
-        let (mut beyond_ascii, mut ragged) = (false, false);
-        for (&byte, &next) in bytes.iter().zip(bytes.get(1..).unwrap_or_default()) {
-            ragged |= (byte == b' ') & (next == b' ');
+        if bytes.len() <= 16 {
+            let mut found = 0;
+            let mut before = 0;
+            for &byte in bytes {
+                let kind = KINDS[usize::from(byte)];
+                found |= kind | (before & kind & BLANK) << 1;
+                before = kind;
+            }
+            return Self { beyond_ascii: found & BEYOND != 0, ragged: found & RAGGED != 0 };
         }
-        for &byte in bytes {
-            ragged |= byte.wrapping_sub(b'\t') < 5;
-            beyond_ascii |= (byte == 0xC2) | (byte.wrapping_sub(0xE1) < 3);
-        }
-        Self { beyond_ascii, ragged }
+        let beyond_ascii =
+            !bytes.is_ascii() && (any_within(bytes, 0xC2, 0xC2) || any_within(bytes, 0xE1, 0xE3));
+        Self { beyond_ascii, ragged: any_within(bytes, b'\t', b'\r') || any_blanks(bytes) }
     }
 }
+
+/// Whether some byte is in a range. Not inlined, where it would be compiled to one byte after the other.
+#[inline(never)]
+fn any_within(bytes: &[u8], first: u8, last: u8) -> bool {
+    bytes.iter().fold(0, |found, byte| found | u8::from(byte.wrapping_sub(first) <= last - first)) != 0
+}
+
+/// Whether blanks stand side by side.
+#[inline(never)]
+fn any_blanks(bytes: &[u8]) -> bool {
+    let sides = bytes.iter().zip(bytes.get(1..).unwrap_or_default());
+    sides.fold(0, |found, (byte, next)| found | u8::from((byte ^ b' ') | (next ^ b' ') == 0)) != 0
+}
+
+const BLANK: u8 = 1;
+/// Twice a blank, so that two of them side by side make one of these.
+const RAGGED: u8 = 2;
+const BEYOND: u8 = 4;
+
+/// What a byte of a text can be to [`Looks`].
+const KINDS: [u8; 256] = {
+    let mut kinds = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        kinds[byte] = match byte as u8 {
+            b' ' => BLANK,
+            b'\t'..=b'\r' => RAGGED,
+            0xC2 | 0xE1..=0xE3 => BEYOND,
+            _ => 0,
+        };
+        byte += 1;
+    }
+    kinds
+};
 
 impl Collapsed {
     pub(crate) fn new(bytes_max: usize) -> Self {
@@ -581,7 +630,7 @@ mod tests {
     proptest! {
         /// However text comes in pieces, its words come out one blank apart.
         #[test]
-        fn words_are_one_blank_apart(pieces in prop::collection::vec("[a-zé \t\u{b}\n\u{a0}\u{3000}中]{0,12}", 0..6), max in 0_usize..60) {
+        fn words_are_one_blank_apart(pieces in prop::collection::vec("[a-zé \t\u{b}\n\u{a0}\u{3000}中]{0,24}", 0..6), max in 0_usize..60) {
             let mut collapsed = Collapsed::new(usize::MAX);
             let mut cut = Collapsed::new(max);
             for piece in &pieces {

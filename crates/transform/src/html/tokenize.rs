@@ -6,6 +6,7 @@
 //! errors are not reported and the text of comments, which nobody here reads, is not kept. Start at [`Tokenizer::run`].
 
 use std::borrow::Cow;
+use std::cell::Cell;
 
 use html5ever::data::{C1_REPLACEMENTS, NAMED_ENTITIES};
 use html5ever::tendril::StrTendril;
@@ -20,6 +21,8 @@ const BARE_REFERENCE_BYTES_MAX: usize = 6;
 const REFERENCE_BYTES_MAX: usize = 33;
 /// Names of elements and attributes kept at hand; a power of two.
 const NAMES: usize = 512;
+/// Longer names are not kept at hand.
+const NAME_BYTES_MAX: usize = 64;
 
 /// Goes through one document.
 pub(crate) struct Tokenizer<'a, S> {
@@ -36,7 +39,45 @@ pub(crate) struct Tokenizer<'a, S> {
     has_nul: bool,
     /// The name of the latest start tag, which alone ends raw text.
     last_start_tag: LocalName,
-    names: Vec<Option<LocalName>>,
+    names: Names,
+}
+
+/// Names that were met before, each in the only place it can be in. They are mostly the same from page to page, so a thread keeps them.
+struct Names(Vec<Option<LocalName>>);
+
+thread_local! {
+    static NAMES_MET: Cell<Vec<Option<LocalName>>> = const { Cell::new(Vec::new()) };
+}
+
+impl Names {
+    fn at_hand() -> Self {
+        let mut names = NAMES_MET.take();
+        names.resize(NAMES, None);
+        Self(names)
+    }
+
+    /// The name that is written so, in lower case already.
+    fn get(&mut self, raw: &str) -> LocalName {
+        let bytes = raw.as_bytes();
+        if bytes.is_empty() || bytes.len() > NAME_BYTES_MAX {
+            return LocalName::from(raw);
+        }
+        let (first, middle, last) = (bytes[0], bytes[bytes.len() / 2], bytes[bytes.len() - 1]);
+        let hash =
+            usize::from(first) ^ (usize::from(middle) << 2) ^ (usize::from(last) << 4) ^ (bytes.len() << 5);
+        let place = &mut self.0[hash % NAMES];
+        match place {
+            Some(name) if **name == *raw => name.clone(),
+            _ => place.insert(LocalName::from(raw)).clone(),
+        }
+    }
+}
+
+impl Drop for Names {
+    fn drop(&mut self) {
+        // A thread that ends has nothing to keep.
+        let _ = NAMES_MET.try_with(|met| met.set(std::mem::take(&mut self.0)));
+    }
 }
 
 /// What characters mean, besides the usual.
@@ -63,7 +104,7 @@ impl<'a, S: TokenSink> Tokenizer<'a, S> {
             attributes_max,
             has_nul: memchr(0, text.as_bytes()).is_some(),
             last_start_tag: LocalName::from(""),
-            names: vec![None; NAMES],
+            names: Names::at_hand(),
         }
     }
 
@@ -106,10 +147,13 @@ impl<'a, S: TokenSink> Tokenizer<'a, S> {
         }
     }
 
-    /// Hands over a token with the line it ends on; answers what mode it puts the text behind it in.
+    /// Hands over a token with the line it ends on, text with that of the markup before it, which is near enough for what is only text;
+    /// answers what mode it puts the text behind it in.
     fn emit(&mut self, token: Token) -> Mode {
-        self.line += memchr_iter(b'\n', &self.bytes()[self.counted..self.position]).count() as u64;
-        self.counted = self.position;
+        if !matches!(token, Token::CharacterTokens(_)) {
+            self.line += memchr_iter(b'\n', &self.bytes()[self.counted..self.position]).count() as u64;
+            self.counted = self.position;
+        }
         match self.sink.process_token(token, self.line) {
             TokenSinkResult::RawData(kind) => Mode::Raw(kind),
             TokenSinkResult::Plaintext => Mode::Plaintext,
@@ -393,14 +437,7 @@ impl<'a, S: TokenSink> Tokenizer<'a, S> {
         if self.has_nul || bytes.iter().any(u8::is_ascii_uppercase) {
             return LocalName::from(self.without_nul(raw).to_ascii_lowercase());
         }
-        let (first, middle, last) = (bytes[0], bytes[bytes.len() / 2], bytes[bytes.len() - 1]);
-        let hash =
-            usize::from(first) ^ (usize::from(middle) << 2) ^ (usize::from(last) << 4) ^ (bytes.len() << 5);
-        let place = &mut self.names[hash % NAMES];
-        match place {
-            Some(name) if **name == *raw => name.clone(),
-            _ => place.insert(LocalName::from(raw)).clone(),
-        }
+        self.names.get(raw)
     }
 
     /// Text of an element in which there are no elements, up to its end tag.
