@@ -86,7 +86,7 @@ impl Novelty {
             return Verdict::New;
         }
         self.used += 1;
-        let host_hash = hash(page.host().as_bytes());
+        let host_hash = hash(page.host().as_bytes(), page.host().len());
         let whole = runs.iter().fold(0_u64, |sum, run| sum.rotate_left(5) ^ run);
         if self.texts.len() >= self.rules.hosts_max.saturating_mul(16) {
             self.texts.clear();
@@ -204,6 +204,16 @@ const PARTS: [Part; 256] = {
 fn for_each_word(text: &[u8], numbers_alike: bool, mut word: impl FnMut(u64)) {
     let mut at = 0;
     while at < text.len() {
+        // Most words are of ASCII letters and digits, and found eight bytes at a time.
+        if let Some(end) = plain_word_end(text, at) {
+            if end > at {
+                let is_number = numbers_alike && text[at..end].iter().all(u8::is_ascii_digit);
+                word(if is_number { NUMBER } else { hash(&text[at..], end - at) });
+            }
+            // What ends it is one byte that is no word's.
+            at = end + 1;
+            continue;
+        }
         let (start, mut is_number) = (at, true);
         while let Some(&byte) = text.get(at) {
             match PARTS[usize::from(byte)] {
@@ -222,7 +232,7 @@ fn for_each_word(text: &[u8], numbers_alike: bool, mut word: impl FnMut(u64)) {
             at += 1;
         }
         if at > start {
-            word(if is_number && numbers_alike { NUMBER } else { hash(&text[start..at]) });
+            word(if is_number && numbers_alike { NUMBER } else { hash(&text[start..], at - start) });
         } else {
             at += if text[at] == 0xe2 { 3 } else { 1 };
         }
@@ -232,16 +242,51 @@ fn for_each_word(text: &[u8], numbers_alike: bool, mut word: impl FnMut(u64)) {
 /// The hash of every number, where they are alike.
 const NUMBER: u64 = 1;
 
-/// Small and capital letters alike; never zero.
-fn hash(word: &[u8]) -> u64 {
+/// Where the ASCII letters and digits end that begin here, if another ASCII character follows them; nothing when one has to look closer, as near
+/// the end.
+fn plain_word_end(text: &[u8], start: usize) -> Option<usize> {
+    let mut end = start;
+    loop {
+        let eight = u64::from_le_bytes(*text.get(end..)?.first_chunk()?);
+        let length = plain_word_bytes(eight);
+        end += length;
+        if length < 8 {
+            return (text[end] < 0x80).then_some(end);
+        }
+    }
+}
+
+/// How many of eight bytes, from the first on, are ASCII letters or digits.
+fn plain_word_bytes(eight: u64) -> usize {
+    const EACH: u64 = 0x0101_0101_0101_0101;
+    const HIGH: u64 = 0x80 * EACH;
+    let plain = eight & !HIGH;
+    let small = plain | (0x20 * EACH);
+    // In each byte, additions carry into the high bit from the first of a range on, and from behind its last.
+    let within = |bytes: u64, first: u8, last: u8| {
+        let (from, behind) = (u64::from(0x80 - first) * EACH, u64::from(0x7f - last) * EACH);
+        (bytes + from) & !(bytes + behind)
+    };
+    let word = (within(small, b'a', b'z') | within(plain, b'0', b'9')) & !eight;
+    (!word & HIGH).trailing_zeros() as usize / 8
+}
+
+/// The hash of the word of that length that the text begins with. Small and capital letters alike; never zero.
+fn hash(text: &[u8], length: usize) -> u64 {
     // With this bit set a letter is small, and a digit is itself.
     const SMALL: u64 = 0x2020_2020_2020_2020;
-    let mut sum = word.len() as u64;
-    for eight in word.chunks(8) {
-        let mut bytes = [0; 8];
-        bytes[..eight.len()].copy_from_slice(eight);
-        sum = (sum.rotate_left(5) ^ (u64::from_le_bytes(bytes) | SMALL)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mut sum = length as u64;
+    let mut done = 0;
+    while done < length {
+        let rest = &text[done..];
+        let taken = (length - done).min(8);
+        let eight = match rest.first_chunk() {
+            Some(eight) => u64::from_le_bytes(*eight) & u64::MAX >> (64 - 8 * taken),
+            None => rest[..taken].iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte)),
+        };
+        sum = (sum.rotate_left(5) ^ (eight | SMALL)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         sum ^= sum >> 29;
+        done += taken;
     }
     sum | 1 << 63
 }
@@ -254,6 +299,8 @@ fn mix(mut number: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn judge(novelty: &mut Novelty, page: &PageUrl, text: &str) -> Verdict {
@@ -342,6 +389,23 @@ mod tests {
             assert!(novelty.hosts.len() <= 10 && novelty.texts.len() <= 160);
         }
         assert_eq!(judge(&mut novelty, &url("x.example", 1), &"\u{0}é ".repeat(10_000)), Verdict::New);
+    }
+
+    proptest! {
+        /// Words are the same wherever they stand, and however they are found.
+        #[test]
+        fn words_are_found_wherever_they_stand(text in "[a-zA-Z0-9 .~\u{10}-é東]{0,60}") {
+            let words = |text: &str| {
+                let mut words = Vec::new();
+                for_each_word(text.as_bytes(), false, |word| words.push(word));
+                words
+            };
+            let alone: Vec<u64> = text
+                .split(|letter: char| letter.is_ascii() && !letter.is_ascii_alphanumeric())
+                .flat_map(words)
+                .collect();
+            prop_assert_eq!(words(&text), alone);
+        }
     }
 
     #[test]
