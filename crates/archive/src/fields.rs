@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use memchr::memchr;
+use memchr::{memchr, memchr2};
 
 /// Fields that one head may have; those after them are not looked at.
 pub const FIELDS_MAX: usize = 1000;
@@ -131,18 +131,27 @@ impl Fields {
     /// Writes them as lines, each ending in CRLF. Line breaks inside names and values become spaces, so that no value
     /// can add a field of its own.
     pub fn write_to(&self, out: &mut Vec<u8>) {
-        for (name, value) in self.iter() {
-            extend_flat(out, name);
-            out.extend_from_slice(b": ");
-            extend_flat(out, value);
-            out.extend_from_slice(b"\r\n");
-        }
+        self.iter().for_each(|(name, value)| write_field(out, name, value));
     }
+}
+
+/// Appends one field as a line.
+pub(crate) fn write_field(out: &mut Vec<u8>, name: &[u8], value: &[u8]) {
+    extend_flat(out, name);
+    out.extend_from_slice(b": ");
+    extend_flat(out, value);
+    out.extend_from_slice(b"\r\n");
 }
 
 /// Appends bytes of one line.
 pub(crate) fn extend_flat(out: &mut Vec<u8>, bytes: &[u8]) {
-    out.extend(bytes.iter().map(|&byte| if matches!(byte, b'\r' | b'\n') { b' ' } else { byte }));
+    let start = out.len();
+    out.extend_from_slice(bytes);
+    let mut rest = &mut out[start..];
+    while let Some(at) = memchr2(b'\r', b'\n', rest) {
+        rest[at] = b' ';
+        rest = &mut rest[at + 1..];
+    }
 }
 
 /// Bytes of a head as text: UTF-8 if they are that, Latin-1 otherwise.

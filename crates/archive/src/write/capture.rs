@@ -4,6 +4,7 @@
 //! digested, ready to be appended. This is where the computing is, so it can be done on any thread; the writer only
 //! appends. What HTTP/2 and a decoded transfer leave no trace of in the bytes is said in fields.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
@@ -26,6 +27,13 @@ use crate::write::record::{NewRecord, new_id, pack, warc_date};
 const REVISIT_BYTES_MIN: usize = 512;
 /// Payloads remembered, twice this at most.
 const REMEMBERED_MAX: usize = 50_000;
+
+/// Room that is kept for records on their way to being packed.
+const UNPACKED_BYTES_MAX: usize = 1 << 20;
+
+thread_local! {
+    static UNPACKED: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
 
 const PROFILE_IDENTICAL: &str = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest";
 const PROFILE_NOT_MODIFIED: &str = "http://netpreserve.org/warc/1.1/revisit/server-not-modified";
@@ -213,10 +221,16 @@ impl CaptureMaker {
         entry: Option<CdxEntry>,
         original: Option<(Digest, Original)>,
     ) -> io::Result<PackedRecord> {
-        let bytes = record.to_bytes(self.digest);
-        self.dictionaries.sample(&bytes);
-        let dictionary = self.dictionary();
-        let bytes = pack(bytes, self.packing, dictionary.as_deref())?;
+        let (bytes, dictionary) = UNPACKED.with_borrow_mut(|unpacked| {
+            unpacked.clear();
+            // What a very long record took is not kept.
+            unpacked.shrink_to(UNPACKED_BYTES_MAX);
+            record.write_to(self.digest, unpacked);
+            self.dictionaries.sample(unpacked);
+            let dictionary = self.dictionary();
+            let bytes = pack(unpacked, self.packing, dictionary.as_deref())?;
+            io::Result::Ok((bytes, dictionary))
+        })?;
         Ok(PackedRecord { id: record.id, bytes, dictionary, entry, original })
     }
 
@@ -336,7 +350,7 @@ impl CaptureMaker {
         }
         fields.write_to(&mut record.head);
         let mut head = dictionary.map_or(Ok(Vec::new()), Dictionary::frame)?;
-        head.extend(pack(record.to_bytes(self.digest), self.packing, dictionary)?);
+        head.extend(pack(&record.to_bytes(self.digest), self.packing, dictionary)?);
         Ok(head)
     }
 }

@@ -223,6 +223,7 @@ impl Deflate {
         if stored <= best {
             write_stored(bytes, is_last, bits);
         } else {
+            bits.out.reserve(best.div_ceil(8) as usize + 8);
             bits.push(u32::from(is_last), 1);
             match &own {
                 Some((codes, head)) => {
@@ -263,11 +264,11 @@ impl Deflate {
                 continue;
             };
             let class = LENGTH_CLASSES[length & 0xff];
-            bits.code(codes.literals[usize::from(class.symbol)]);
-            bits.push(length as u32 - u32::from(class.first), class.extra_bits);
+            let extra = length as u32 - u32::from(class.first);
+            bits.code_with(codes.literals[usize::from(class.symbol)], extra, class.extra_bits);
             let class = distance_class(distance);
-            bits.code(codes.distances[usize::from(class.symbol)]);
-            bits.push(distance - u32::from(class.first), class.extra_bits);
+            let extra = distance - u32::from(class.first);
+            bits.code_with(codes.distances[usize::from(class.symbol)], extra, class.extra_bits);
         }
         bits.code(codes.literals[END_OF_BLOCK]);
     }
@@ -339,6 +340,11 @@ impl Bits<'_> {
 
     fn code(&mut self, code: Code) {
         self.push(u32::from(code.bits), code.length);
+    }
+
+    /// A code and the bits behind it: 28 at most, of the farthest distance.
+    fn code_with(&mut self, code: Code, extra: u32, extra_bits: u8) {
+        self.push(u32::from(code.bits) | extra << code.length, code.length + extra_bits);
     }
 
     /// Fills the last byte up.

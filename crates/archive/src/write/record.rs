@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use rand::Rng;
 
 use crate::digest::{Digest, DigestKind};
-use crate::fields::Fields;
+use crate::fields::{Fields, write_field};
 use crate::read::Packing;
 use crate::record::RecordKind;
 use crate::write::deflate::Deflate;
@@ -17,6 +17,9 @@ use crate::write::dictionary::{self, Dictionary};
 
 /// The version that is written.
 pub(crate) const VERSION: &str = "WARC/1.1";
+
+/// Room for the fields of a record.
+const RECORD_HEAD_BYTES: usize = 640;
 
 /// A record before it is packed.
 #[derive(Debug, Clone)]
@@ -53,24 +56,27 @@ impl NewRecord {
 
     /// The record as it is written, before it is packed.
     pub fn to_bytes(&self, digest: DigestKind) -> Vec<u8> {
-        [&self.record_head(digest)[..], &self.head, &self.body, b"\r\n\r\n"].concat()
+        let mut bytes = Vec::new();
+        self.write_to(digest, &mut bytes);
+        bytes
     }
 
-    fn record_head(&self, digest: DigestKind) -> Vec<u8> {
-        let mut fields = Fields::new();
-        fields.push("WARC-Type", self.kind.as_str());
-        fields.push("WARC-Record-ID", &self.id);
-        fields.push("WARC-Date", &warc_date(self.date));
-        for (name, value) in self.fields.iter() {
-            fields.push_bytes(name, value);
+    /// The same into room that is there already.
+    pub(crate) fn write_to(&self, digest: DigestKind, out: &mut Vec<u8>) {
+        out.reserve(RECORD_HEAD_BYTES + self.head.len() + self.body.len());
+        out.extend_from_slice(VERSION.as_bytes());
+        out.extend_from_slice(b"\r\n");
+        let mut field = |name: &[u8], value: &[u8]| write_field(out, name, value);
+        field(b"WARC-Type", self.kind.as_str().as_bytes());
+        field(b"WARC-Record-ID", self.id.as_bytes());
+        field(b"WARC-Date", warc_date(self.date).as_bytes());
+        self.fields.iter().for_each(|(name, value)| field(name, value));
+        field(b"WARC-Block-Digest", self.block_digest(digest).to_string().as_bytes());
+        field(b"Content-Type", self.content_type.as_bytes());
+        field(b"Content-Length", (self.head.len() + self.body.len()).to_string().as_bytes());
+        for part in [b"\r\n", &self.head[..], &self.body, b"\r\n\r\n"] {
+            out.extend_from_slice(part);
         }
-        fields.push("WARC-Block-Digest", &self.block_digest(digest).to_string());
-        fields.push("Content-Type", self.content_type);
-        fields.push("Content-Length", &(self.head.len() + self.body.len()).to_string());
-        let mut head = format!("{VERSION}\r\n").into_bytes();
-        fields.write_to(&mut head);
-        head.extend_from_slice(b"\r\n");
-        head
     }
 
     fn block_digest(&self, kind: DigestKind) -> Digest {
@@ -82,15 +88,11 @@ impl NewRecord {
 }
 
 /// Packs a record as one member, or leaves it plain. Only zstd has dictionaries.
-pub(crate) fn pack(
-    record: Vec<u8>,
-    packing: Packing,
-    dictionary: Option<&Dictionary>,
-) -> io::Result<Vec<u8>> {
+pub(crate) fn pack(record: &[u8], packing: Packing, dictionary: Option<&Dictionary>) -> io::Result<Vec<u8>> {
     match packing {
-        Packing::Plain => Ok(record),
-        Packing::Gzip => Ok(gzip(&record)),
-        Packing::Zstd => dictionary::pack(&record, dictionary),
+        Packing::Plain => Ok(record.to_vec()),
+        Packing::Gzip => Ok(gzip(record)),
+        Packing::Zstd => dictionary::pack(record, dictionary),
     }
 }
 
