@@ -88,6 +88,10 @@ pub fn examine(labels: Labels<'_>, body: &[u8]) -> Examined {
 /// A finding where a text is called by the name of a syntax that it goes beyond: Turtle that is called N-Triples.
 /// It is read as what it is, but other readers will refuse it.
 fn mislabelled(name: Option<&str>, content_type: Option<&str>, detection: &Detection) -> Option<Diagnostic> {
+    // Most pages are something else, and labels need not be read again.
+    if !matches!(detection.kind, DocumentKind::NQuads | DocumentKind::Turtle | DocumentKind::TriG) {
+        return None;
+    }
     let declared = MediaType::parse(content_type);
     let label = hinted_kind(&declared, name.and_then(hints::extension))?;
     let beyond = match label {
