@@ -179,13 +179,14 @@ impl Crawl {
                     let is_all = leases.len() < room;
                     for lease in leases {
                         let crawl = self.clone();
-                        tasks.spawn(async move {
+                        // Boxed: a task is moved when it starts and when it ends, and this one is big.
+                        tasks.spawn(Box::pin(async move {
                             let in_flight = Gauge::new(&crawl.counters.in_flight);
                             let result = process_page(&crawl, lease).await;
                             drop(in_flight);
                             crawl.host_freed.notify_one();
                             result
-                        });
+                        }));
                     }
                     if !is_all {
                         continue;
