@@ -141,8 +141,10 @@ pub(super) fn crawl_spec(
     web: &WebArguments,
     server: &ServerProcess,
     delay: &str,
+    archive: bool,
 ) -> anyhow::Result<CrawlSpec> {
     let mut raw = RawSpec::default();
+    raw.set("archive.keep", if archive { "all" } else { "none" });
     raw.set("seeds", vec![web.web().seed_url()]);
     raw.set("scope.within", "anywhere");
     raw.set("politeness.delay", delay);

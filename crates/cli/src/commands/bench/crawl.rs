@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use clap::Args;
 use serde_json::json;
-use webloom_pipeline::DataDir;
+use webloom_pipeline::{CrawlSpec, DataDir};
 
-use super::super::crawl::{Show, crawl};
+use super::super::crawl::{CrawlReport, Show, crawl};
 use super::{ServerProcess, Usage, WebArguments, crawl_spec, download, links};
 use crate::output::wrong_usage;
 
@@ -28,8 +28,8 @@ pub struct BenchCrawl {
     /// End after this many seconds, and report what was done by then.
     #[arg(long, value_name = "SECONDS")]
     seconds: Option<u64>,
-    /// Also crawl without transforms and index (fetch, links, seen, politeness), and download the same URLs with a bare client,
-    /// one after the other in this run.
+    /// Also crawl without transforms and index (fetch, links, seen, politeness), and without an archive, and download the same URLs with a
+    /// bare client before and behind each, one after the other in this run.
     #[arg(long)]
     compare: bool,
     /// Print JSON.
@@ -48,7 +48,7 @@ impl BenchCrawl {
             Some(data) => data.clone(),
             None => std::env::temp_dir().join(format!("webloom-bench-{}", std::process::id())),
         };
-        let compared = self.compare.then(|| self.compare(&server)).transpose()?;
+        let mut compared = self.compare.then(|| self.compare(&server)).transpose()?;
         if let Some(seconds) = self.seconds {
             // An interrupt of our own: the pages under way are finished, as for a person's.
             let own = std::process::id().to_string();
@@ -58,18 +58,17 @@ impl BenchCrawl {
             });
         }
         let start = Start::now();
-        let report =
-            crawl(&DataDir::new(&data), crawl_spec(&self.web, &server, &self.delay)?, Show::for_stderr())?;
-        let rate = Rate {
-            seconds: report.counters.elapsed().as_secs_f64(),
-            ..start.rate(report.summary.counts.indexed)
-        };
+        let report = crawl(&DataDir::new(&data), self.spec(&server, true)?, Show::for_stderr())?;
+        let rate = start.rate_of(&report);
         let usage = Usage::now();
+        if let Some(compared) = &mut compared {
+            compared.add("whole", rate, self.bare(&server)?);
+        }
         let expected = web.expected();
         if self.json {
             let mut json = report.to_json();
             if let Some(compared) = &compared {
-                json["compared"] = compared.to_json(&rate);
+                json["compared"] = compared.to_json();
             }
             json["peak_rss_bytes"] = usage.peak_rss_bytes.into();
             json["cpu_seconds"] = usage.cpu_seconds.into();
@@ -88,7 +87,7 @@ impl BenchCrawl {
                 expected.pages,
             )?;
             if let Some(compared) = &compared {
-                writeln!(out, "{}", compared.to_text(&rate))?;
+                writeln!(out, "{}", compared.to_text())?;
             }
         }
         if self.data.is_none() {
@@ -97,31 +96,56 @@ impl BenchCrawl {
         Ok(())
     }
 
+    fn spec(&self, server: &ServerProcess, archive: bool) -> anyhow::Result<CrawlSpec> {
+        crawl_spec(&self.web, server, &self.delay, archive)
+    }
+
     /// Runs the other contenders.
     fn compare(&self, server: &ServerProcess) -> anyhow::Result<Compared> {
-        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-        let spec = crawl_spec(&self.web, server, &self.delay)?;
-        let connections = spec.work.connections;
+        let mut compared = Compared { bare: vec![self.bare(server)?], crawls: Vec::new() };
+        let folder = tempfile::tempdir()?;
+        let runtime = runtime()?;
+        let start = Start::now();
+        let pages = runtime.block_on(links::crawl(self.spec(server, false)?, folder.path()))?;
+        let rate = start.rate(pages);
+        runtime.shutdown_timeout(SHUTDOWN_TIME);
+        eprintln!("fetch, links, seen, politeness: {rate}");
+        compared.add("links", rate, self.bare(server)?);
+
+        let folder = tempfile::tempdir()?;
+        let start = Start::now();
+        let report = crawl(&DataDir::new(folder.path()), self.spec(server, false)?, Show::for_stderr())?;
+        let rate = start.rate_of(&report);
+        eprintln!("whole pipeline, no archive: {rate}");
+        compared.add("unarchived", rate, self.bare(server)?);
+        Ok(compared)
+    }
+
+    fn bare(&self, server: &ServerProcess) -> anyhow::Result<Rate> {
+        let connections = self.spec(server, false)?.work.connections;
         let urls: Vec<String> = self.web.web().expected_urls().collect();
+        let runtime = runtime()?;
         let start = Start::now();
         let (pages, bytes) =
             runtime.block_on(download::all(&urls, server.address, &server.ca_pem, connections))?;
-        let bare = start.rate(pages);
-        eprintln!("bare download: {bare}, {bytes} bytes");
-        let folder = tempfile::tempdir()?;
-        let start = Start::now();
-        let pages = runtime.block_on(links::crawl(spec, folder.path()))?;
-        let links = start.rate(pages);
-        eprintln!("fetch, links, seen, politeness: {links}");
-        runtime.shutdown_timeout(Duration::from_millis(200));
-        Ok(Compared { bare, links })
+        let rate = start.rate(pages);
+        runtime.shutdown_timeout(SHUTDOWN_TIME);
+        eprintln!("bare download: {rate}, {bytes} bytes");
+        Ok(rate)
     }
 }
 
-/// What the other contenders did.
+const SHUTDOWN_TIME: Duration = Duration::from_millis(200);
+
+fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_multi_thread().enable_all().build()
+}
+
+/// What the contenders did. Machines grow faster and slower within minutes, so each crawl is compared with the two downloads around it.
 struct Compared {
-    bare: Rate,
-    links: Rate,
+    /// One before each crawl, and one behind the last.
+    bare: Vec<Rate>,
+    crawls: Vec<(&'static str, Rate)>,
 }
 
 struct Rate {
@@ -139,6 +163,12 @@ struct Start {
 impl Start {
     fn now() -> Self {
         Self { at: Instant::now(), cpu_seconds: Usage::now().cpu_seconds }
+    }
+
+    /// Of a whole crawl, by its own clock: setting up and closing down do not count.
+    fn rate_of(&self, report: &CrawlReport) -> Rate {
+        let seconds = report.counters.elapsed().as_secs_f64();
+        Rate { seconds, ..self.rate(report.summary.counts.indexed) }
     }
 
     fn rate(&self, pages: u64) -> Rate {
@@ -174,32 +204,41 @@ impl std::fmt::Display for Rate {
 }
 
 impl Compared {
-    fn to_json(&self, whole: &Rate) -> serde_json::Value {
-        let bare = self.bare.per_second();
-        json!({
-            "bare_pages_per_second": bare,
-            "links_pages_per_second": self.links.per_second(),
-            "whole_pages_per_second": whole.per_second(),
-            "links_of_bare": self.links.per_second() / bare,
-            "whole_of_bare": whole.per_second() / bare,
-            "bare_cpu_us_per_page": self.bare.cpu_us(),
-            "links_cpu_us_per_page": self.links.cpu_us(),
-            "whole_cpu_us_per_page": whole.cpu_us(),
+    fn add(&mut self, name: &'static str, crawl: Rate, bare_behind: Rate) {
+        self.crawls.push((name, crawl));
+        self.bare.push(bare_behind);
+    }
+
+    /// How much of the pages a second of the downloads before and behind it each crawl has.
+    fn of_bare(&self) -> impl Iterator<Item = (&'static str, &Rate, f64)> {
+        self.crawls.iter().zip(self.bare.windows(2)).map(|((name, crawl), around)| {
+            let pages: u64 = around.iter().map(|bare| bare.pages).sum();
+            let seconds: f64 = around.iter().map(|bare| bare.seconds).sum();
+            (*name, crawl, crawl.per_second() / (pages as f64 / seconds.max(1e-3)))
         })
     }
 
-    fn to_text(&self, whole: &Rate) -> String {
-        let bare = self.bare.per_second();
-        format!(
-            "pages/s: bare download {bare:.0}; fetch, links, seen, politeness {:.0} ({:.2} of bare); whole pipeline {:.0} ({:.2} of bare)\n\
-             CPU-us a page, without the server: {:.0}, {:.0}, {:.0}",
-            self.links.per_second(),
-            self.links.per_second() / bare,
-            whole.per_second(),
-            whole.per_second() / bare,
-            self.bare.cpu_us(),
-            self.links.cpu_us(),
-            whole.cpu_us(),
-        )
+    fn to_json(&self) -> serde_json::Value {
+        let mut json = json!({
+            "bare_pages_per_second": self.bare.iter().map(Rate::per_second).collect::<Vec<_>>(),
+            "bare_cpu_us_per_page": self.bare.iter().map(Rate::cpu_us).collect::<Vec<_>>(),
+        });
+        for (name, crawl, of_bare) in self.of_bare() {
+            json[format!("{name}_pages_per_second")] = crawl.per_second().into();
+            json[format!("{name}_cpu_us_per_page")] = crawl.cpu_us().into();
+            json[format!("{name}_of_bare")] = of_bare.into();
+        }
+        json
+    }
+
+    fn to_text(&self) -> String {
+        let mut lines = vec!["beside a bare download (the ratio is to those before and behind):".to_owned()];
+        let mut bare = self.bare.iter().map(|bare| format!("  bare        {bare}"));
+        for (name, crawl, of_bare) in self.of_bare() {
+            lines.extend(bare.next());
+            lines.push(format!("  {name:<11} {crawl}: {of_bare:.2}"));
+        }
+        lines.extend(bare);
+        lines.join("\n")
     }
 }

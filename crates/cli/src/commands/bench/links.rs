@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc::error::TryRecvError;
@@ -30,6 +30,8 @@ struct Parts {
     fetcher: Fetcher,
     freed: Notify,
     pages: AtomicU64,
+    /// Leased and not yet settled.
+    in_flight: AtomicUsize,
 }
 
 /// Crawls to the end; answers how many pages there were.
@@ -42,7 +44,14 @@ pub(super) async fn crawl(mut spec: CrawlSpec, folder: &Path) -> anyhow::Result<
     let resolver = Arc::new(SystemResolver::new()?);
     let fetcher = Fetcher::new(spec.fetch.clone(), resolver, Arc::new(MemoryRobotsStore::default()), clock)?;
     let in_flight_max = spec.work.connections * 4;
-    let parts = Arc::new(Parts { spec, frontier, fetcher, freed: Notify::new(), pages: AtomicU64::new(0) });
+    let parts = Arc::new(Parts {
+        spec,
+        frontier,
+        fetcher,
+        freed: Notify::new(),
+        pages: AtomicU64::new(0),
+        in_flight: AtomicUsize::new(0),
+    });
     let (settled, settlements) = mpsc::channel(in_flight_max);
     let settler = tokio::task::spawn_blocking({
         let parts = parts.clone();
@@ -60,13 +69,15 @@ pub(super) async fn crawl(mut spec: CrawlSpec, folder: &Path) -> anyhow::Result<
         let until = match answer {
             LeaseAnswer::Leased(leases) => {
                 let is_all = leases.len() < room;
+                parts.in_flight.fetch_add(leases.len(), Relaxed);
                 for lease in leases {
                     let (parts, settled) = (parts.clone(), settled.clone());
-                    tasks.spawn(async move {
+                    // Boxed, as in a crawl.
+                    tasks.spawn(Box::pin(async move {
                         let settlement = page(&parts, lease).await;
                         // The settler ends after all of us.
                         let _ = settled.send(settlement).await;
-                    });
+                    }));
                 }
                 if !is_all {
                     continue;
@@ -131,10 +142,17 @@ fn settle_all(parts: &Parts, mut settlements: mpsc::Receiver<Settlement>) -> any
         while batch.len() < work.commit_pages_max {
             match settlements.try_recv() {
                 Ok(next) => batch.push(next),
-                Err(TryRecvError::Empty) if Instant::now() < due => std::thread::sleep(SETTLE_NAP),
-                Err(_) => break,
+                Err(TryRecvError::Empty) => {
+                    let everything_is_here = batch.len() >= parts.in_flight.load(Relaxed);
+                    if everything_is_here || Instant::now() >= due {
+                        break;
+                    }
+                    std::thread::sleep(SETTLE_NAP);
+                }
+                Err(TryRecvError::Disconnected) => break,
             }
         }
+        parts.in_flight.fetch_sub(batch.len(), Relaxed);
         parts.frontier.settle(batch)?;
         parts.freed.notify_one();
     }

@@ -16,7 +16,7 @@ const DELAY: f64 = 0.1;
 pub(super) fn run(as_json: bool) -> anyhow::Result<()> {
     let web = WebArguments::skewed(1_200, 200);
     let server = ServerProcess::start(&web)?;
-    let spec = crawl_spec(&web, &server, &format!("{}ms", DELAY * 1e3))?;
+    let spec = crawl_spec(&web, &server, &format!("{}ms", DELAY * 1e3), true)?;
     let folder = tempfile::tempdir()?;
     let report = crawl(&DataDir::new(folder.path()), spec, Show::Nothing)?;
     let measured = report.counters.elapsed().as_secs_f64();

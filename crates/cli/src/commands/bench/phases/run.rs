@@ -32,7 +32,7 @@ const HOSTS_AT_ONCE: usize = 64;
 /// Measures every phase and the whole.
 pub(super) fn all(web: &WebArguments) -> anyhow::Result<Table> {
     let server = ServerProcess::start(web)?;
-    let spec = crawl_spec(web, &server, "0s")?;
+    let spec = crawl_spec(web, &server, "0s", true)?;
     let urls: Vec<String> = web.web().expected_urls().collect();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let (mut fetch, fetched) = measure(0, 0, || runtime.block_on(fetch_all(&spec, &urls)))?;
