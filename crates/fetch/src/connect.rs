@@ -40,6 +40,9 @@ const ADDRESSES_MAX: usize = 4;
 /// How long an address is waited for before the next is tried beside it.
 const HEAD_START: Duration = Duration::from_millis(250);
 
+/// How long a connection may take to say goodbye.
+const LEAVE_TIMEOUT: Duration = Duration::from_secs(1);
+
 /// Hosts whose TLS sessions are remembered, so that the next connection needs no full handshake.
 const TLS_SESSIONS: usize = 8192;
 
@@ -63,22 +66,26 @@ pub(crate) enum Sender {
 
 /// What moves the bytes of an HTTP/1 connection. It has one request at a time, so whoever waits for an answer does this too, and
 /// no task of its own need be woken; while a connection waits in the pool, nothing moves. Dropping it closes the connection.
-pub(crate) struct Driver(Option<Pin<Box<dyn Future<Output = ()> + Send>>>);
+pub(crate) struct Driver {
+    connection: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+    /// Whether to say goodbye before it is closed, as TLS wants it.
+    takes_leave: bool,
+}
 
 impl Driver {
     /// For connections that are driven by a task of their own.
-    pub const NONE: Self = Self(None);
+    pub const NONE: Self = Self { connection: None, takes_leave: false };
 
-    fn new(connection: impl Future<Output = ()> + Send + 'static) -> Self {
-        Self(Some(Box::pin(connection)))
+    fn new(connection: impl Future<Output = ()> + Send + 'static, takes_leave: bool) -> Self {
+        Self { connection: Some(Box::pin(connection)), takes_leave }
     }
 
     /// Moves what can be moved now.
     pub fn poll(&mut self, context: &mut Context<'_>) {
-        if let Some(connection) = &mut self.0
+        if let Some(connection) = &mut self.connection
             && connection.as_mut().poll(context).is_ready()
         {
-            self.0 = None;
+            self.connection = None;
         }
     }
 
@@ -107,7 +114,19 @@ impl Driver {
 
 impl fmt::Debug for Driver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Driver").field(&self.0.is_some()).finish()
+        f.debug_struct("Driver").field("open", &self.connection.is_some()).finish_non_exhaustive()
+    }
+}
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        // The connection ends by itself when its sender is gone, which goes with it; a server that does not listen is not waited for.
+        if self.takes_leave
+            && let Some(connection) = self.connection.take()
+            && let Ok(runtime) = tokio::runtime::Handle::try_current()
+        {
+            runtime.spawn(timeout(LEAVE_TIMEOUT, connection));
+        }
     }
 }
 
@@ -293,12 +312,12 @@ impl Connector {
     {
         let stream = Taped { stream, tape: line.tape.clone() };
         let (sender, connection) = self.http1.handshake(TokioIo::new(stream)).await?;
-        let driver = Driver::new(async move {
+        let moved = async move {
             // What goes wrong is told to whoever waits for the answer.
             let _ = connection.await;
             drop(open);
-        });
-        Ok((Sender::Http1(sender), driver))
+        };
+        Ok((Sender::Http1(sender), Driver::new(moved, line.tls.is_some())))
     }
 
     async fn speak_http2<T>(&self, stream: T, open: OpenConnection) -> Result<Sender, hyper::Error>

@@ -222,14 +222,14 @@ impl CaptureMaker {
         original: Option<(Digest, Original)>,
     ) -> io::Result<PackedRecord> {
         let (bytes, dictionary) = UNPACKED.with_borrow_mut(|unpacked| {
-            unpacked.clear();
-            // What a very long record took is not kept.
-            unpacked.shrink_to(UNPACKED_BYTES_MAX);
             record.write_to(self.digest, unpacked);
             self.dictionaries.sample(unpacked);
             let dictionary = self.dictionary();
-            let bytes = pack(unpacked, self.packing, dictionary.as_deref())?;
-            io::Result::Ok((bytes, dictionary))
+            let bytes = pack(unpacked, self.packing, dictionary.as_deref());
+            unpacked.clear();
+            // What a very long record took is not kept.
+            unpacked.shrink_to(UNPACKED_BYTES_MAX);
+            bytes.map(|bytes| (bytes, dictionary))
         })?;
         Ok(PackedRecord { id: record.id, bytes, dictionary, entry, original })
     }

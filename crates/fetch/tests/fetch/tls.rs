@@ -67,25 +67,27 @@ async fn respond(request: Request<Incoming>) -> Result<Response<BoxBody<Bytes, I
     })
 }
 
+/// Takes TLS connections with a certificate of its own, which is given too.
+fn acceptor(name: &str, protocols: &[&[u8]]) -> (TlsAcceptor, Vec<u8>) {
+    let made = rcgen::generate_simple_self_signed(vec![name.to_owned()]).unwrap();
+    let key = rustls::pki_types::PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
+    let mut config =
+        rustls::ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(vec![made.cert.der().clone()], key)
+            .unwrap();
+    config.alpn_protocols = protocols.iter().map(|protocol| protocol.to_vec()).collect();
+    (TlsAcceptor::from(Arc::new(config)), made.cert.pem().into_bytes())
+}
+
 impl SecureSite {
     async fn start(name: &str, protocols: &[&[u8]]) -> Self {
-        let made = rcgen::generate_simple_self_signed(vec![name.to_owned()]).unwrap();
-        let key = rustls::pki_types::PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
-        let mut config =
-            rustls::ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
-                .with_safe_default_protocol_versions()
-                .unwrap()
-                .with_no_client_auth()
-                .with_single_cert(vec![made.cert.der().clone()], key)
-                .unwrap();
-        config.alpn_protocols = protocols.iter().map(|protocol| protocol.to_vec()).collect();
-        let acceptor = TlsAcceptor::from(Arc::new(config));
+        let (acceptor, certificate_pem) = acceptor(name, protocols);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let site = Self {
-            address: listener.local_addr().unwrap(),
-            certificate_pem: made.cert.pem().into_bytes(),
-            connections: Arc::default(),
-        };
+        let site =
+            Self { address: listener.local_addr().unwrap(), certificate_pem, connections: Arc::default() };
         let connections = Arc::clone(&site.connections);
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
@@ -156,6 +158,34 @@ async fn sessions_are_taken_up_again() {
     let stats = fetcher.stats();
     assert_eq!(stats.connections_made, 3);
     assert_eq!(stats.tls_resumed, 2);
+}
+
+#[tokio::test]
+async fn connections_take_their_leave() {
+    let (acceptor, certificate_pem) = acceptor("secure.example", &[b"http/1.1"]);
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let site =
+        SecureSite { address: listener.local_addr().unwrap(), certificate_pem, connections: Arc::default() };
+    for idle in [Duration::ZERO, Duration::from_secs(60)] {
+        let fetcher = site.fetcher(|config| {
+            config.pool_idle = idle;
+            config.obey_robots = false;
+        });
+        let server = async {
+            let mut stream = acceptor.accept(listener.accept().await.unwrap().0).await.unwrap();
+            let mut request = [0; 4096];
+            assert!(stream.read(&mut request).await.unwrap() > 0);
+            stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").await.unwrap();
+            stream.flush().await.unwrap();
+            stream.read(&mut request).await
+        };
+        let client = async {
+            assert_eq!(fetch_page(&fetcher, "https://secure.example/").await.body, "ok");
+            drop(fetcher);
+        };
+        let (end, ()) = tokio::join!(server, client);
+        assert_eq!(end.expect("TLS is told that there is no more to come"), 0);
+    }
 }
 
 #[tokio::test]
