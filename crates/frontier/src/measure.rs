@@ -4,9 +4,10 @@
 //! disk, and the longest call. It is a crawl without a network: pages are leased, each brings links, and pages and links are settled
 //! together, durably. Links are made up ahead by another thread and not counted.
 //!
-//! Most of a tenth is filling, with two new links in three so that it does not take a day. Then come windows of each kind of work as a
-//! crawl has it: pages whose links are known but for a few; pages without links; questions "seen before?" alone; other scores for
-//! queued URLs. Start at [`measure`].
+//! A tenth is four rounds, so that no kind of work always meets the same moment of a merge. Most of a round is filling, with two new links
+//! in three so that it does not take a day. Then come windows of each kind of work as a crawl has it: pages whose links are known but for a
+//! few; pages without links; questions "seen before?" alone; other scores for queued URLs. Before the first tenth there is a round that is not
+//! counted, up to a hundredth of all URLs: each tenth leases what earlier rounds queued and gave scores to. Start at [`measure`].
 
 mod books;
 mod report;
@@ -19,10 +20,10 @@ use std::sync::mpsc::sync_channel;
 use std::time::{Duration, Instant};
 
 pub use books::Part;
-use books::{Watch, directory_bytes, process_cpu, resident, written_bytes, yardstick};
+use books::{Watch, Yardstick, directory_bytes, process_cpu, resident, written_bytes};
 pub use report::Report;
 pub use small_hosts::{SmallHosts, small_hosts};
-use web::{Batch, Dice, Maker, Web};
+use web::{Batch, Dice, Maker, Mark, Web};
 use webloom_model::{
     Frontier, FrontierError, LeaseAnswer, LinkCandidate, PageUrl, Settlement, SettlementKind, SystemClock,
 };
@@ -38,6 +39,8 @@ const QUESTIONS: usize = 50_000;
 /// Scores changed at once.
 const SCORES: usize = 20_000;
 const TENTHS: u64 = 10;
+/// Rounds of a tenth.
+const ROUNDS: u64 = 4;
 
 /// What is to be measured.
 #[derive(Debug, Clone)]
@@ -121,7 +124,7 @@ pub struct Measured {
 pub fn measure(options: &MeasureOptions, mut tell: impl FnMut(&Tenth)) -> Result<Measured, FrontierError> {
     let mut run = Run::begin(options)?;
     let (batches, receiver) = sync_channel::<Result<Batch, FrontierError>>(AHEAD);
-    let maker = Maker::new(run.web, run.known, options, TENTHS);
+    let maker = Maker::new(run.web, run.known, options);
     let spent = maker.spent.clone();
     let thread = std::thread::spawn(move || maker.run(|batch| batches.send(batch).is_ok()));
     let mut tenths = Vec::new();
@@ -129,16 +132,22 @@ pub fn measure(options: &MeasureOptions, mut tell: impl FnMut(&Tenth)) -> Result
     let mut begun = (Instant::now(), process_cpu().saturating_sub(spent.get()));
     for batch in receiver {
         let batch = batch?;
-        let ends = batch.ends_tenth;
+        let mark = batch.mark;
         run.settle_links(batch, &mut tenth)?;
-        if ends {
-            run.end_tenth(&mut tenth)?;
+        if mark != Mark::OnTheWay {
+            run.end_round(&mut tenth)?;
+        }
+        if mark == Mark::Begun || mark == Mark::Tenth {
+            run.end_tenth(&mut tenth);
             let now = (Instant::now(), process_cpu().saturating_sub(spent.get()));
             tenth.wall = now.0 - begun.0;
             tenth.cpu = now.1.saturating_sub(begun.1);
             begun = now;
-            tell(&tenth);
-            tenths.push(std::mem::take(&mut tenth));
+            let done = std::mem::take(&mut tenth);
+            if mark == Mark::Tenth {
+                tell(&done);
+                tenths.push(done);
+            }
         }
     }
     if thread.join().is_err() {
@@ -158,6 +167,7 @@ struct Run<'a> {
     known: u64,
     dice: Dice,
     memory: Memory,
+    yardstick: Yardstick,
 }
 
 /// Looks at the memory of a tenth.
@@ -171,7 +181,8 @@ struct Memory {
 
 impl Memory {
     fn look(&mut self) {
-        let (all, anonymous) = resident();
+        // The yardstick is no part of what is measured.
+        let [all, anonymous] = resident().map(|bytes| bytes.saturating_sub(Yardstick::BYTES));
         self.looks += 1;
         self.resident += all;
         self.anonymous += anonymous;
@@ -202,6 +213,7 @@ impl<'a> Run<'a> {
             known: seeds.len() as u64,
             dice: Dice(7),
             memory: Memory::default(),
+            yardstick: Yardstick::new(),
         })
     }
 
@@ -246,25 +258,29 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// What is measured at the end of each tenth.
-    fn end_tenth(&mut self, tenth: &mut Tenth) -> Result<(), FrontierError> {
-        // First, so that what its table leaves behind in the allocator is part of every tenth's memory.
-        tenth.yardstick = yardstick();
+    /// What is measured at the end of each round.
+    fn end_round(&mut self, tenth: &mut Tenth) -> Result<(), FrontierError> {
+        tenth.yardstick.join(&self.yardstick.read());
         self.settle_pages(&mut tenth.pages)?;
         self.ask(&mut tenth.checks)?;
         self.rescore(&mut tenth.scores)?;
+        self.memory.look();
+        Ok(())
+    }
+
+    /// What is looked at when a tenth is done.
+    fn end_tenth(&mut self, tenth: &mut Tenth) {
         tenth.urls = self.known;
         self.memory.end(tenth);
         tenth.disk = directory_bytes(&self.options.data);
         tenth.written = written_bytes();
         (tenth.runs, _) = self.frontier.url_store_size();
-        Ok(())
     }
 
     /// Times pages without links, from their lease to their end.
     fn settle_pages(&mut self, part: &mut Part) -> Result<(), FrontierError> {
         // A small frontier must not run dry.
-        let pages = self.options.pages.min(self.options.urls / TENTHS / 10);
+        let pages = part.count + self.options.pages.min(self.options.urls / TENTHS / 10) / ROUNDS;
         while part.count < pages {
             let mut leasing = Part::default();
             let leases = self.lease(PAGES, &mut leasing)?;
@@ -289,7 +305,8 @@ impl<'a> Run<'a> {
     /// Times questions alone, about URLs from all there are.
     fn ask(&mut self, part: &mut Part) -> Result<(), FrontierError> {
         let urls_in_all = self.options.urls;
-        while part.count < self.options.questions {
+        let questions = part.count + self.options.questions / ROUNDS;
+        while part.count < questions {
             let numbers: Vec<u64> = (0..QUESTIONS)
                 .map(|_| {
                     if self.dice.below(100) < u64::from(self.options.known_percent) {
@@ -313,7 +330,8 @@ impl<'a> Run<'a> {
 
     /// Times changes of scores.
     fn rescore(&mut self, part: &mut Part) -> Result<(), FrontierError> {
-        while part.count < self.options.scores {
+        let scores_in_all = part.count + self.options.scores / ROUNDS;
+        while part.count < scores_in_all {
             let numbers: Vec<u64> = (0..SCORES).map(|_| self.dice.below(self.known)).collect();
             let scores: Vec<(PageUrl, f32)> = self
                 .urls(&numbers)?

@@ -23,7 +23,10 @@ impl Threads {
     ) -> io::Result<Self> {
         let start = |&(name, work): &Work<S>| {
             let shared = shared.clone();
-            std::thread::Builder::new().name(name.into()).spawn(move || work(&shared))
+            std::thread::Builder::new().name(name.into()).spawn(move || {
+                step_back();
+                work(&shared);
+            })
         };
         Ok(Self { store, threads: works.iter().map(start).collect::<io::Result<_>>()? })
     }
@@ -35,5 +38,18 @@ impl Threads {
                 tracing::error!("a thread of the {} panicked", self.store);
             }
         }
+    }
+}
+
+/// How far threads in the background stand behind those that somebody waits for: a third of their share where both want a core.
+#[cfg(target_os = "linux")]
+const NICE: i32 = 5;
+
+/// Lets others go first on a core. What is done in the background can wait a little; whoever asks or adds cannot.
+fn step_back() {
+    // Linux has a priority for each thread. Elsewhere it would be that of the whole process.
+    #[cfg(target_os = "linux")]
+    if let Err(error) = rustix::process::setpriority_process(None, NICE) {
+        tracing::debug!(%error, "a thread in the background keeps its priority");
     }
 }

@@ -35,6 +35,14 @@ impl Part {
         self.cpu += thread_cpu().saturating_sub(watch.cpu);
         self.worst = self.worst.max(wall);
     }
+
+    /// Takes in more work of the kind.
+    pub(super) fn join(&mut self, other: &Self) {
+        self.count += other.count;
+        self.wall += other.wall;
+        self.cpu += other.cpu;
+        self.worst = self.worst.max(other.worst);
+    }
 }
 
 /// When something began.
@@ -49,22 +57,31 @@ impl Watch {
     }
 }
 
-/// Does the same each time: reads all over a table of 64 MiB, each from the place the last one told. Its rate tells how fast the machine
+/// Does the same each time: reads all over a table, each from the place the last one told. Its rate tells how fast the machine
 /// itself is just now, with all that others do on it.
-pub(super) fn yardstick() -> Part {
-    const WORDS: usize = 1 << 24;
-    const READS: u64 = 1 << 20;
-    let table: Vec<u32> =
-        (0..WORDS as u32).map(|word| word.wrapping_mul(0x9e37_79b1).rotate_left(13)).collect();
-    let mut part = Part::default();
-    let watch = Watch::start();
-    let mut at = 1_u32;
-    for read in 0..READS as u32 {
-        at = table[at as usize % WORDS] ^ read;
+pub(super) struct Yardstick(Vec<u32>);
+
+impl Yardstick {
+    /// Memory that it takes, from beginning to end.
+    pub const BYTES: u64 = 64 << 20;
+    const WORDS: usize = Self::BYTES as usize / size_of::<u32>();
+    const READS: u32 = 1 << 18;
+
+    pub fn new() -> Self {
+        Self((0..Self::WORDS as u32).map(|word| word.wrapping_mul(0x9e37_79b1).rotate_left(13)).collect())
     }
-    std::hint::black_box(at);
-    part.add(READS, &watch);
-    part
+
+    pub fn read(&self) -> Part {
+        let mut part = Part::default();
+        let watch = Watch::start();
+        let mut at = 1_u32;
+        for read in 0..Self::READS {
+            at = self.0[at as usize % Self::WORDS] ^ read;
+        }
+        std::hint::black_box(at);
+        part.add(u64::from(Self::READS), &watch);
+        part
+    }
 }
 
 /// How long this thread was on a core, up to this moment. What `/proc` says of it is some milliseconds old, and so is charged
@@ -92,9 +109,9 @@ pub(super) fn process_cpu() -> Duration {
 }
 
 /// Bytes of this process in memory: all, and those that are no files.
-pub(super) fn resident() -> (u64, u64) {
+pub(super) fn resident() -> [u64; 2] {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    (field(&status, "VmRSS:") << 10, field(&status, "RssAnon:") << 10)
+    ["VmRSS:", "RssAnon:"].map(|name| field(&status, name) << 10)
 }
 
 /// Bytes this process had written to disk.

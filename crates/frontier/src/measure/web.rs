@@ -8,7 +8,7 @@ use std::time::Duration;
 use webloom_model::{FrontierError, LinkCandidate, PageUrl};
 
 use super::books::thread_cpu;
-use super::{MeasureOptions, PAGES};
+use super::{MeasureOptions, PAGES, ROUNDS, TENTHS};
 
 /// Links on each page.
 const LINKS: u64 = 100;
@@ -16,6 +16,8 @@ const LINKS: u64 = 100;
 const FILL_NEW: u64 = 67;
 /// URLs that were new lately and are linked again most.
 const LATELY: usize = 100_000;
+/// This part of all URLs is there before the first tenth begins.
+const BEFORE: u64 = 100;
 
 /// Numbers that look like chance.
 pub(super) struct Dice(pub u64);
@@ -53,8 +55,20 @@ pub(super) struct Batch {
     pub known: u64,
     /// True when most are new.
     pub filling: bool,
-    /// True when a tenth of the way is done with it.
-    pub ends_tenth: bool,
+    /// What is done with it.
+    pub mark: Mark,
+}
+
+/// How far the way is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mark {
+    OnTheWay,
+    /// What comes before the first tenth is done.
+    Begun,
+    /// A round of a tenth is done, and more are to come.
+    Round,
+    /// A tenth is done.
+    Tenth,
 }
 
 /// Processor time of a thread, told by itself.
@@ -67,15 +81,14 @@ impl Spent {
     }
 }
 
-/// Makes up links, tenth by tenth: first to fill, then as a crawl has them.
+/// Makes up links, round by round: first to fill, then as a crawl has them.
 pub(super) struct Maker {
     web: Web,
     known: u64,
     urls: u64,
-    tenths: u64,
     /// New ones among a hundred links of a crawl.
     crawl_new: u64,
-    /// URLs that the crawl's part of a tenth brings.
+    /// URLs that the crawl's part of a round brings.
     crawl_urls: u64,
     lately: VecDeque<LinkCandidate>,
     dice: Dice,
@@ -83,16 +96,16 @@ pub(super) struct Maker {
 }
 
 impl Maker {
-    pub fn new(web: Web, known: u64, options: &MeasureOptions, tenths: u64) -> Self {
+    pub fn new(web: Web, known: u64, options: &MeasureOptions) -> Self {
         let crawl_new = u64::from(100_u32.saturating_sub(options.known_percent)).max(1);
+        let rounds = TENTHS * ROUNDS;
         Self {
             web,
             known,
             urls: options.urls,
-            tenths,
             crawl_new,
-            // At most half a tenth.
-            crawl_urls: (options.links * crawl_new / 100).min(options.urls / tenths / 2).max(1),
+            // At most half a round.
+            crawl_urls: (options.links * crawl_new / 100 / ROUNDS).min(options.urls / rounds / 2).max(1),
             lately: VecDeque::new(),
             dice: Dice(1),
             spent: Spent::default(),
@@ -101,13 +114,22 @@ impl Maker {
 
     /// Goes on until there are enough URLs, or nobody wants more.
     pub fn run(mut self, mut send: impl FnMut(Result<Batch, FrontierError>) -> bool) {
-        for tenth in 1..=self.tenths {
-            let end = self.urls * tenth / self.tenths;
+        let begun = (self.urls / BEFORE).max(self.known + self.urls / BEFORE);
+        let end_of = |round| begun + (self.urls - begun) * round / (TENTHS * ROUNDS);
+        let rounds: Vec<(u64, Mark)> = (0..=TENTHS * ROUNDS)
+            .map(|round| match round {
+                0 => (begun, Mark::Begun),
+                _ if round.is_multiple_of(ROUNDS) => (end_of(round), Mark::Tenth),
+                _ => (end_of(round), Mark::Round),
+            })
+            .collect();
+        for (end, mark) in rounds {
             for (until, filling) in [(end.saturating_sub(self.crawl_urls), true), (end, false)] {
                 while self.known < until {
                     let batch = self.batch(until, filling);
                     self.spent.0.store(u64::try_from(thread_cpu().as_nanos()).unwrap_or(0), Relaxed);
-                    if !send(batch.map(|batch| Batch { ends_tenth: batch.known == end, ..batch })) {
+                    let ends = |known| if known == end { mark } else { Mark::OnTheWay };
+                    if !send(batch.map(|batch| Batch { mark: ends(batch.known), ..batch })) {
                         return;
                     }
                 }
@@ -137,7 +159,7 @@ impl Maker {
             }
             pages.push(links);
         }
-        Ok(Batch { pages, known: self.known, filling, ends_tenth: false })
+        Ok(Batch { pages, known: self.known, filling, mark: Mark::OnTheWay })
     }
 
     fn fresh(&mut self, number: u64) -> Result<LinkCandidate, FrontierError> {
