@@ -27,4 +27,4 @@ pub use frontier::{
 };
 pub use graph::{PageGraph, PageText, RobotsDirectives, StepRecord};
 pub use link::{Lease, LeaseId, LinkCandidate, Validators};
-pub use url::{PageUrl, UrlProblem};
+pub use url::{PageUrl, URL_BYTES_MAX, UrlProblem};

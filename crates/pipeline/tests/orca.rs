@@ -3,12 +3,16 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod support;
+
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
 use oxrdf::Term;
+use oxrdfio::{RdfFormat, RdfParser};
+use support::Endpoint;
 use tokio::sync::watch;
 use webloom_archive::Archive;
 use webloom_pipeline::crawl::CrawlEnd;
@@ -97,7 +101,7 @@ fn described(host: &str, path: &str) -> Answer {
     }
 }
 
-/// An endpoint that understands the one kind of query it gets, and fails once.
+/// An endpoint that gives a few rows at once and fails once.
 fn endpoint(request: &Request, host: &str, path: &str) -> Answer {
     if path != "/sparql" {
         return Answer::not_found();
@@ -105,15 +109,10 @@ fn endpoint(request: &Request, host: &str, path: &str) -> Answer {
     if host == "s0.example" && request.number == 0 {
         return Answer::busy(Some(Duration::ZERO));
     }
-    let after = |word: &str| {
-        let (_, rest) = request.path_and_query.split_once(word).unwrap();
-        let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
-        digits.parse::<usize>().unwrap()
-    };
-    let (limit, offset) = (after("LIMIT+"), after("OFFSET+"));
-    let end = ROWS.min(offset + limit.min(ROWS_AT_ONCE));
-    let rows = (offset..end).map(|row| triple(host, &row.to_string()));
-    Answer::new("application/n-triples", rows.collect::<String>())
+    let rows: String = (0..ROWS).map(|row| triple(host, &row.to_string())).collect();
+    let parser = RdfParser::from_format(RdfFormat::NTriples);
+    let dataset = parser.for_slice(&rows).map(Result::unwrap).collect();
+    Endpoint { rows_max: ROWS_AT_ONCE, ..Endpoint::new(dataset) }.answer(request)
 }
 
 /// A catalogue with one file of RDF, one that is none, and one that may not be fetched.

@@ -61,16 +61,6 @@ fn load(
     let unreadable = |error: std::io::Error| Trouble::Final(format!("it cannot be unpacked: {error}"));
     let mut plain = BufReader::with_capacity(1 << 18, unpacked(page).map_err(unreadable)?);
     let format = format_of(page, plain.fill_buf().map_err(unreadable)?);
-    let bytes_max = match format {
-        RdfFormat::NTriples | RdfFormat::NQuads | RdfFormat::Turtle | RdfFormat::TriG => UNPACKED_BYTES_MAX,
-        _ => WHOLE_BYTES_MAX,
-    };
-    let nests = matches!(format, RdfFormat::Turtle | RdfFormat::TriG);
-    let guarded = Guarded { inner: plain, left: bytes_max, nests, depth: 0, last: 0 };
-    let mut parser = RdfParser::from_format(format);
-    if let Ok(with_base) = parser.clone().with_base_iri(page.url.as_str()) {
-        parser = with_base;
-    }
     let scope = BlankScope::new(url.as_str());
     let (mut triples, mut count, mut errors_in_a_row) = (Vec::new(), 0, 0);
     let mut mode = WriteMode::Replace;
@@ -80,7 +70,7 @@ fn load(
         commit(write)
     };
     let mut problem = None;
-    for quad in parser.for_reader(guarded) {
+    for quad in parsed(plain, format, &page.url) {
         match quad {
             Ok(quad) => {
                 errors_in_a_row = 0;
@@ -127,15 +117,36 @@ fn unpacked(page: &FetchedPage) -> std::io::Result<Box<dyn Read + Send>> {
     })
 }
 
+/// The statements of a stream, as they are read.
+pub(super) fn parsed<R: Read>(
+    plain: R,
+    format: RdfFormat,
+    base: &PageUrl,
+) -> impl Iterator<Item = Result<Quad, RdfParseError>> {
+    let bytes_max = match format {
+        RdfFormat::NTriples | RdfFormat::NQuads | RdfFormat::Turtle | RdfFormat::TriG => UNPACKED_BYTES_MAX,
+        _ => WHOLE_BYTES_MAX,
+    };
+    let nests = matches!(format, RdfFormat::Turtle | RdfFormat::TriG);
+    let guarded = Guarded { inner: plain, left: bytes_max, nests, depth: 0, last: 0 };
+    let mut parser = RdfParser::from_format(format);
+    if let Ok(with_base) = parser.clone().with_base_iri(base.as_str()) {
+        parser = with_base;
+    }
+    parser.for_reader(guarded)
+}
+
 /// By the name, by the header, by how it begins.
 fn format_of(page: &FetchedPage, start: &[u8]) -> RdfFormat {
     let path = page.url.as_url().path().to_ascii_lowercase();
     let name = path.trim_end_matches(".gz").trim_end_matches(".zst");
-    if let Some(format) =
-        name.rsplit_once('.').and_then(|(_, extension)| RdfFormat::from_extension(extension))
-    {
-        return format;
-    }
+    name.rsplit_once('.')
+        .and_then(|(_, extension)| RdfFormat::from_extension(extension))
+        .unwrap_or_else(|| format_of_content(page, start))
+}
+
+/// By the header, by how it begins.
+pub(super) fn format_of_content(page: &FetchedPage, start: &[u8]) -> RdfFormat {
     let declared = page.header("content-type").unwrap_or_default();
     if let Some(format) = RdfFormat::from_media_type(declared) {
         return format;
@@ -156,7 +167,11 @@ fn format_of(page: &FetchedPage, start: &[u8]) -> RdfFormat {
 
 /// The triple, its blank nodes those of this dump. Inner named graphs become part of the dump's own.
 fn scoped(quad: Quad, scope: &BlankScope) -> Triple {
-    let mut triple = Triple::from(quad);
+    by_label(quad.into(), scope)
+}
+
+/// The triple, a blank node of it wherever the scope has a node of that label.
+pub(super) fn by_label(mut triple: Triple, scope: &BlankScope) -> Triple {
     if let NamedOrBlankNode::BlankNode(node) = &triple.subject {
         triple.subject = scope.named(node.as_str()).into();
     }

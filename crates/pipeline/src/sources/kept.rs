@@ -12,6 +12,7 @@ use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use webloom_model::PageUrl;
 
+use super::sparql::Reading;
 use super::{SourceKind, SourceSpec, Step};
 use crate::crawl::CrawlError;
 
@@ -29,9 +30,12 @@ pub(super) struct SourceState {
     #[serde(default)]
     pub found_in: Option<PageUrl>,
     pub status: Status,
-    /// Rows or entries read so far.
+    /// Rows or entries read so far; of an endpoint, of the part of it that is being read.
     #[serde(default)]
     pub offset: u64,
+    /// Which part of an endpoint that is. Endpoints of earlier versions, which were read row by row, have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reading: Option<Reading>,
     /// Rows to ask for next; zero before the first step.
     #[serde(default)]
     pub page_size: u64,
@@ -63,6 +67,7 @@ impl SourceState {
             found_in,
             status: Status::Waiting,
             offset: 0,
+            reading: None,
             page_size: 0,
             triples: 0,
             attempts: 0,
@@ -158,6 +163,7 @@ impl Sources {
         self.change(number, |table, number| {
             let state = &mut table.states[number];
             state.offset = step.offset;
+            state.reading = step.reading;
             state.page_size = step.page_size;
             state.triples += step.triples;
             state.attempts = 0;

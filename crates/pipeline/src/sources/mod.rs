@@ -25,7 +25,7 @@ use webloom_detect::detect;
 use webloom_fetch::{Tape, Wanted};
 use webloom_index::{Batch, GraphWrite};
 use webloom_model::{
-    FetchError, FetchOutcome, FetchedPage, HostHint, Lease, LeaseId, LinkCandidate, PageUrl,
+    FetchError, FetchOutcome, FetchedPage, HostHint, Lease, LeaseId, LinkCandidate, NotFetched, PageUrl,
 };
 use webloom_transform::transform;
 
@@ -124,6 +124,8 @@ struct Step {
     done: bool,
     /// How far it is now.
     offset: u64,
+    /// Within which part of an endpoint.
+    reading: Option<sparql::Reading>,
     /// How much to ask for next.
     page_size: u64,
     /// Triples that were stored.
@@ -137,8 +139,10 @@ struct Step {
 /// Why a step came to nothing.
 #[derive(Debug)]
 enum Trouble {
-    /// Try again later, not before this if anything is said.
-    Later { reason: String, pause: Option<Duration>, overloaded: bool },
+    /// Try again later, not before this if anything is said. Who never stops saying so may have meant that it does not want to.
+    Later { reason: String, pause: Option<Duration>, overloaded: bool, refused: bool },
+    /// It will not answer that, but perhaps something else.
+    Refused(String),
     /// It will never be otherwise.
     Final(String),
     /// The crawl is being stopped; nothing is wrong with the source.
@@ -198,11 +202,24 @@ async fn work(crawl: &Crawl, number: usize) -> Result<(), CrawlError> {
             Err(Trouble::Halted) => return Ok(()),
             Err(Trouble::Crawl(error)) => return Err(error),
             Err(Trouble::Final(reason)) => return give_up(crawl, number, reason),
-            Err(Trouble::Later { reason, pause, overloaded }) => {
+            Err(Trouble::Refused(reason)) => {
+                let Some(step) = sparql::ask_for_less(&state).or_else(|| sparql::ask_otherwise(&state))
+                else {
+                    return give_up(crawl, number, reason);
+                };
+                warn!(source = %state.url, reason, "source will be asked otherwise");
+                crawl.sources.advance(number, &state.url, step)?;
+            }
+            Err(Trouble::Later { reason, pause, overloaded, refused }) => {
                 if state.attempts + 1 >= spec_of(crawl).work.attempts_max
                     && !(overloaded && state.can_shrink())
                 {
-                    return give_up(crawl, number, reason);
+                    let Some(step) = sparql::ask_otherwise(&state).filter(|_| refused) else {
+                        return give_up(crawl, number, reason);
+                    };
+                    warn!(source = %state.url, reason, "source will be asked otherwise");
+                    crawl.sources.advance(number, &state.url, step)?;
+                    continue;
                 }
                 warn!(source = %state.url, reason, "source will be tried again");
                 crawl.sources.failed(number, reason, overloaded)?;
@@ -312,7 +329,15 @@ async fn follow(
         match outcome {
             FetchOutcome::RobotsFirst => {}
             FetchOutcome::Redirected(redirect) => lease.candidate = lease.redirected(redirect.target),
-            FetchOutcome::NotFetched(reason) => return Err(Trouble::Final(reason.to_string())),
+            FetchOutcome::NotFetched(reason) => {
+                return Err(match reason {
+                    // These are about what was asked; the others would be the same whatever that is.
+                    NotFetched::Status { status: 400 | 413 | 414 | 422 | 501 } => {
+                        Trouble::Refused(reason.to_string())
+                    }
+                    _ => Trouble::Final(reason.to_string()),
+                });
+            }
             FetchOutcome::Unchanged(_) => return Err(Trouble::Final("answered 304 unasked".to_owned())),
             FetchOutcome::Failed(error) => {
                 let (pause, overloaded) = match &error {
@@ -320,7 +345,9 @@ async fn follow(
                     FetchError::Timeout { step: "headers" | "body", .. } => (None, true),
                     _ => (None, false),
                 };
-                return Err(Trouble::Later { reason: error.to_string(), pause, overloaded });
+                // Virtuoso says 500 to queries that it does not run.
+                let refused = matches!(error, FetchError::Busy { status: 500, .. });
+                return Err(Trouble::Later { reason: error.to_string(), pause, overloaded, refused });
             }
             FetchOutcome::Fetched(page) => {
                 crawl.counters.wire_bytes.fetch_add(page.wire_bytes, Relaxed);
