@@ -8,4 +8,5 @@ use webloom_transform::Syntax;
 fuzz_target!(|data: &[u8]| {
     check(DocumentKind::Html, &[Syntax::Html], data);
     check_repeated(DocumentKind::Html, &[], data);
+    check_links(data);
 });

@@ -9,6 +9,7 @@ use bytes::Bytes;
 use oxttl::NQuadsParser;
 use webloom_detect::{detect, detect_bytes};
 use webloom_model::{DetectedPage, Detection, DocumentKind, FetchedPage, PageGraph, PageUrl};
+use webloom_transform::html::links::links;
 use webloom_transform::{Syntax, TransformConfig, transform};
 
 /// Twice the time a page may take, for slow machines and sanitizers.
@@ -35,6 +36,15 @@ pub fn check_repeated(kind: DocumentKind, only: &[Syntax], body: &[u8]) {
     if !body.is_empty() {
         check(kind, only, &body.repeat((100_000 / body.len()).clamp(1, 1000)));
     }
+}
+
+/// Where a page leads is told by its tags alone, in time and within the limits.
+pub fn check_links(body: &[u8]) {
+    let (page, config) = (page(DocumentKind::Html, body), TransformConfig::default());
+    let start = Instant::now();
+    let links = links(&page, &config).expect("a page of HTML");
+    assert!(start.elapsed() < Duration::from_secs(SECONDS_MAX), "took {:?}", start.elapsed());
+    assert!(links.links.len() <= config.limits.links_max);
 }
 
 /// Chooses one of the kinds by the first byte.

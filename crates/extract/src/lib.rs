@@ -16,7 +16,7 @@ pub use parameters::ParameterSet;
 pub use query::{LinkQuery, QueryProblem};
 pub use scope::{Reach, Refusal, Scope, ScopeFilters, ScopeProblem};
 use view::PageView;
-use webloom_model::{Diagnostic, LinkCandidate, PageGraph, PageUrl};
+use webloom_model::{Diagnostic, LinkCandidate, PageGraph, PageLink, PageLinks, PageUrl};
 
 /// Which links are followed.
 #[derive(Debug, Clone)]
@@ -98,71 +98,110 @@ pub fn extract_links(page: &PageUrl, depth: u32, graph: &PageGraph, rules: &Link
         }
     }
 
-    let mut numbers: HashMap<PageUrl, usize, RandomState> = HashMap::default();
+    let mut row = Row::new(page, depth, links_max, rules, extracted);
     for (target, anchor) in found {
         let anchor = anchor.map(|words| words.text);
-        let refuse = |refusal: Refusal, extracted: &mut Extracted| {
-            *extracted.refused.entry(refusal).or_default() += 1;
-        };
         let text = match view.term(target) {
             Some(Term::NamedNode(node)) => node.into_string(),
             // Feeds and structured data give links as text, too.
             Some(Term::Literal(literal)) => literal.destruct().0,
             _ => {
-                refuse(Refusal::NotAUrl, &mut extracted);
+                row.refuse(Refusal::NotAUrl);
                 continue;
             }
         };
-        let url = match PageUrl::parse(&text) {
-            Ok(url) => rules.drop_parameters.drop_from(url),
-            Err(problem) => {
-                refuse(Refusal::from(&problem), &mut extracted);
-                continue;
-            }
-        };
-        // A page is not its own link, and one target under two spellings is one.
-        if url == *page {
-            continue;
+        match PageUrl::parse(&text) {
+            Ok(url) => row.add(url, anchor, graph.lists_links, |url| {
+                graph.robots.nofollow
+                    || graph.nofollow.contains(&text)
+                    || graph.nofollow.contains(url.as_str())
+            }),
+            Err(problem) => row.refuse(Refusal::from(&problem)),
         }
-        if let Some(&number) = numbers.get(&url) {
-            let link: &mut LinkCandidate = &mut extracted.links[number];
+    }
+    row.extracted
+}
+
+/// The same for a page of which only the links are known. Link queries are not asked: there is nothing they could be asked about.
+pub fn follow_links(page: &PageUrl, depth: u32, links: PageLinks, rules: &LinkRules) -> Extracted {
+    let PageLinks { links, robots } = links;
+    let mut row = Row::new(page, depth, rules.links_max, rules, Extracted::default());
+    for PageLink { target, anchor, followed } in links {
+        row.add(target, anchor, false, |_| robots.nofollow || !followed);
+    }
+    row.extracted
+}
+
+/// The links of a page, one after the other.
+struct Row<'a> {
+    page: &'a PageUrl,
+    depth: u32,
+    links_max: usize,
+    rules: &'a LinkRules,
+    /// The places of those that are taken.
+    numbers: HashMap<PageUrl, usize, RandomState>,
+    extracted: Extracted,
+}
+
+impl<'a> Row<'a> {
+    fn new(
+        page: &'a PageUrl,
+        depth: u32,
+        links_max: usize,
+        rules: &'a LinkRules,
+        extracted: Extracted,
+    ) -> Self {
+        Self { page, depth, links_max, rules, numbers: HashMap::default(), extracted }
+    }
+
+    fn refuse(&mut self, refusal: Refusal) {
+        *self.extracted.refused.entry(refusal).or_default() += 1;
+    }
+
+    /// Takes a link, or counts why not. `listed`: the page is there for its links.
+    fn add(
+        &mut self,
+        url: PageUrl,
+        anchor: Option<String>,
+        listed: bool,
+        nofollow: impl FnOnce(&PageUrl) -> bool,
+    ) {
+        let url = self.rules.drop_parameters.drop_from(url);
+        // A page is not its own link, and one target under two spellings is one.
+        if url == *self.page {
+            return;
+        }
+        if let Some(&number) = self.numbers.get(&url) {
+            let link: &mut LinkCandidate = &mut self.extracted.links[number];
             if link.anchor.is_none() {
                 link.anchor = anchor;
             }
-            continue;
+            return;
         }
-        if rules.obey_nofollow
-            && (graph.robots.nofollow
-                || graph.nofollow.contains(&text)
-                || graph.nofollow.contains(url.as_str()))
-        {
-            refuse(Refusal::Nofollow, &mut extracted);
-            continue;
+        if self.rules.obey_nofollow && nofollow(&url) {
+            return self.refuse(Refusal::Nofollow);
         }
-        if let Err(refusal) = admits(&rules.scope, &url, graph) {
-            refuse(refusal, &mut extracted);
-            continue;
+        if let Err(refusal) = admits(&self.rules.scope, &url, listed) {
+            return self.refuse(refusal);
         }
-        if extracted.links.len() >= links_max {
-            refuse(Refusal::TooMany, &mut extracted);
-            continue;
+        if self.extracted.links.len() >= self.links_max {
+            return self.refuse(Refusal::TooMany);
         }
-        numbers.insert(url.clone(), extracted.links.len());
-        extracted.links.push(LinkCandidate {
+        self.numbers.insert(url.clone(), self.extracted.links.len());
+        self.extracted.links.push(LinkCandidate {
             url,
-            depth: depth.saturating_add(1),
-            found_on: Some(page.clone()),
+            depth: self.depth.saturating_add(1),
+            found_on: Some(self.page.clone()),
             anchor,
             redirects: Vec::new(),
         });
     }
-    extracted
 }
 
 /// Asks the scope. A sitemap may list sitemaps that are packed, though no page ends like that.
-fn admits(scope: &Scope, url: &PageUrl, graph: &PageGraph) -> Result<(), Refusal> {
+fn admits(scope: &Scope, url: &PageUrl, listed: bool) -> Result<(), Refusal> {
     match scope.admits(url) {
-        Err(Refusal::Extension) if graph.lists_links && url.as_url().path().ends_with(".gz") => {
+        Err(Refusal::Extension) if listed && url.as_url().path().ends_with(".gz") => {
             scope.admits_any_extension(url)
         }
         verdict => verdict,

@@ -26,5 +26,5 @@ pub use frontier::{
     SettlementKind, UrlLife, UrlStage,
 };
 pub use graph::{PageGraph, PageText, RobotsDirectives, StepRecord};
-pub use link::{Lease, LeaseId, LinkCandidate, Validators};
+pub use link::{Lease, LeaseId, LinkCandidate, PageLink, PageLinks, Validators};
 pub use url::{PageUrl, URL_BYTES_MAX, UrlProblem};

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::PageUrl;
+use crate::{PageUrl, RobotsDirectives};
 
 /// A URL somebody would like to see crawled: a seed, a link found on a page, the target of a redirect.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,6 +24,26 @@ impl LinkCandidate {
     pub fn seed(url: PageUrl) -> Self {
         Self { url, depth: 0, found_on: None, anchor: None, redirects: Vec::new() }
     }
+}
+
+/// Where a page leads by its markup alone: what is followed when nobody wants to know what the page says.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PageLinks {
+    /// Distinct targets, in the order the page mentions them, the page itself not among them.
+    pub links: Vec<PageLink>,
+    /// What the author asks of robots.
+    pub robots: RobotsDirectives,
+}
+
+/// One of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PageLink {
+    /// Where it leads.
+    pub target: PageUrl,
+    /// The words of the first mention that has some.
+    pub anchor: Option<String>,
+    /// Some mention of it does not say `rel=nofollow` (or `sponsored`, `ugc`).
+    pub followed: bool,
 }
 
 /// Names one lease within one run of a frontier.

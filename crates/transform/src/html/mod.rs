@@ -5,6 +5,7 @@
 
 pub(crate) mod build;
 mod language;
+pub mod links;
 pub mod parsed;
 pub(crate) mod plain;
 mod tokenize;

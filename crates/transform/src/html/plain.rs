@@ -242,9 +242,7 @@ impl PlainPage {
         if target == page.page.url {
             return None;
         }
-        let followed = !rel.split_ascii_whitespace().any(|token| {
-            ["nofollow", "sponsored", "ugc"].iter().any(|word| word.eq_ignore_ascii_case(token))
-        });
+        let followed = is_followed(rel);
         if let Some(&number) = self.link_numbers.get(&target) {
             self.links[number].followed |= followed;
             return Some(number);
@@ -366,8 +364,14 @@ fn notes(page: &ParsedPage<'_>, element: &Element) -> TargetNotes {
     }
 }
 
+/// Whether a link with that relation may be followed.
+pub(super) fn is_followed(rel: &str) -> bool {
+    !rel.split_ascii_whitespace()
+        .any(|token| ["nofollow", "sponsored", "ugc"].iter().any(|word| word.eq_ignore_ascii_case(token)))
+}
+
 /// The address of a `mailto:` reference, as an IRI without its query.
-fn mailbox(href: &str) -> Option<String> {
+pub(super) fn mailbox(href: &str) -> Option<String> {
     let href = href.trim();
     if !href.get(..7)?.eq_ignore_ascii_case("mailto:") {
         return None;
@@ -377,7 +381,7 @@ fn mailbox(href: &str) -> Option<String> {
 }
 
 /// The target of `<meta http-equiv=refresh content="5; url=…">`.
-fn refresh_target(content: &str) -> Option<&str> {
+pub(super) fn refresh_target(content: &str) -> Option<&str> {
     let (_, rest) = content.split_once([';', ','])?;
     let rest = rest.trim();
     let target = if rest.get(..3).is_some_and(|start| start.eq_ignore_ascii_case("url")) {
@@ -397,7 +401,7 @@ pub(crate) fn non_empty(text: &str, chars_max: usize) -> Option<String> {
 }
 
 /// The same for text whose white space is collapsed already.
-fn cut(mut text: String, chars_max: usize) -> Option<String> {
+pub(super) fn cut(mut text: String, chars_max: usize) -> Option<String> {
     // No text has more characters than bytes.
     if text.len() > chars_max
         && let Some((cut, _)) = text.char_indices().nth(chars_max)
@@ -567,7 +571,7 @@ impl Collapsed {
     }
 }
 
-fn is_hidden(name: &LocalName) -> bool {
+pub(super) fn is_hidden(name: &LocalName) -> bool {
     matches!(
         *name,
         local_name!("script")
@@ -582,7 +586,7 @@ fn is_hidden(name: &LocalName) -> bool {
 }
 
 /// Elements whose edges do not part words.
-fn is_inline(name: &LocalName) -> bool {
+pub(super) fn is_inline(name: &LocalName) -> bool {
     matches!(
         *name,
         local_name!("a")

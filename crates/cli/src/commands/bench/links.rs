@@ -9,13 +9,15 @@ use tokio::sync::mpsc::error::TryRecvError;
 use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinSet;
 use webloom_detect::detect;
-use webloom_extract::extract_links;
+use webloom_extract::{extract_links, follow_links};
 use webloom_fetch::{Fetcher, MemoryRobotsStore, SystemResolver};
 use webloom_frontier::FjallFrontier;
 use webloom_model::{
-    FetchOutcome, Frontier, Lease, LeaseAnswer, LinkCandidate, Settlement, SettlementKind, SystemClock,
+    FetchOutcome, FetchedPage, Frontier, Lease, LeaseAnswer, LinkCandidate, Settlement, SettlementKind,
+    SystemClock,
 };
 use webloom_pipeline::CrawlSpec;
+use webloom_transform::html::links::links;
 use webloom_transform::{Syntax, transform};
 
 /// Shortest time between two looks at the frontier, as in a crawl.
@@ -117,11 +119,7 @@ async fn page(parts: &Arc<Parts>, lease: Lease) -> Settlement {
         FetchOutcome::Fetched(page) => {
             parts.pages.fetch_add(1, Relaxed);
             // A page takes less time than handing it over to another thread would be worth.
-            let detected = detect(*page);
-            let graph = transform(&detected, &parts.spec.transform);
-            let links =
-                extract_links(&detected.page.url, lease.candidate.depth, &graph, &parts.spec.links).links;
-            settlement(SettlementKind::Indexed, links)
+            settlement(SettlementKind::Indexed, links_of(&parts.spec, lease.candidate.depth, *page))
         }
         FetchOutcome::Redirected(redirect) => {
             settlement(SettlementKind::NoPage, vec![lease.redirected(redirect.target)])
@@ -130,6 +128,16 @@ async fn page(parts: &Arc<Parts>, lease: Lease) -> Settlement {
         FetchOutcome::Unchanged(_) | FetchOutcome::NotFetched(_) | FetchOutcome::Failed(_) => {
             settlement(SettlementKind::NoPage, Vec::new())
         }
+    }
+}
+
+/// Where a page leads: by its tags where it is HTML, by what it says otherwise.
+fn links_of(spec: &CrawlSpec, depth: u32, page: FetchedPage) -> Vec<LinkCandidate> {
+    let detected = detect(page);
+    let url = &detected.page.url;
+    match links(&detected, &spec.transform) {
+        Some(links) => follow_links(url, depth, links, &spec.links).links,
+        None => extract_links(url, depth, &transform(&detected, &spec.transform), &spec.links).links,
     }
 }
 
