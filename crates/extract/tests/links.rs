@@ -5,9 +5,9 @@
 use expect_test::{Expect, expect};
 use oxrdf::{GraphName, Literal, NamedNode, Quad, Term};
 use proptest::prelude::*;
-use webloom_extract::{Extracted, LinkQuery, LinkRules, Scope, extract_links};
+use webloom_extract::{Extracted, LinkQuery, LinkRules, Scope, extract_links, follow_links};
 use webloom_model::vocab::{foaf, rdf, rdfs};
-use webloom_model::{PageGraph, PageUrl, RobotsDirectives};
+use webloom_model::{PageGraph, PageLink, PageLinks, PageUrl, RobotsDirectives};
 
 const PAGE: &str = "https://example.org/page";
 
@@ -125,6 +125,32 @@ fn scope_and_caps_refuse_with_reasons() {
             domain: 1
             too-many: 1"#]],
     );
+}
+
+/// What is known from tags alone goes the way that what a graph says goes.
+#[test]
+fn links_without_a_graph_are_judged_alike() {
+    let targets = ["/a", "/nofollow", "/picture.jpg", "https://b.example/", "/a?utm_source=x", "/page", "/b"];
+    let page = PageUrl::parse(PAGE).unwrap();
+    let links: Vec<PageLink> = targets
+        .into_iter()
+        .map(|target| PageLink {
+            target: page.join(target).unwrap(),
+            anchor: (target != "/a").then(|| target.to_owned()),
+            followed: target != "/nofollow",
+        })
+        .collect();
+    let mut said = graph(links.iter().map(|link| see_also(link.target.as_str())).collect());
+    said.quads
+        .extend(links.iter().filter_map(|link| Some(label(link.target.as_str(), link.anchor.as_deref()?))));
+    said.nofollow.insert(page.join("/nofollow").unwrap().as_str().to_owned());
+    for (nofollow, links_max) in [(false, 10), (true, 10), (false, 1)] {
+        let rules = LinkRules { links_max, ..LinkRules::default() };
+        let robots = RobotsDirectives { noindex: false, nofollow };
+        said.robots = robots;
+        let links = PageLinks { links: links.clone(), robots };
+        assert_eq!(follow_links(&page, 2, links, &rules), run(&said, &rules));
+    }
 }
 
 #[test]

@@ -329,7 +329,7 @@ async fn run(
     let summary = live.run(stop).await;
     shown.abort();
     let _ = shown.await;
-    let report = CrawlReport { summary: summary?, counters };
+    let report = CrawlReport { summary: summary?, elapsed: counters.elapsed(), counters };
     if let Some(at_end) = at_end {
         at_end(&report)?;
     }
@@ -471,6 +471,8 @@ fn waiting(counters: &Counters) -> &'static str {
 pub struct CrawlReport {
     /// How it ended.
     pub summary: CrawlSummary,
+    /// How long it took. Whoever prints this may have done other things since.
+    pub elapsed: Duration,
     /// What was counted.
     pub counters: Arc<Counters>,
 }
@@ -488,7 +490,7 @@ impl CrawlReport {
     pub fn to_text(&self, data: &Path) -> String {
         let CrawlSummary { counts, .. } = &self.summary;
         let counters = &self.counters;
-        let seconds = counters.elapsed().as_secs_f64().max(1e-3);
+        let seconds = self.elapsed.as_secs_f64().max(1e-3);
         let indexed = counters.indexed.load(Relaxed);
         let mut text = format!(
             "{}: {} pages, {} URLs without a page, {} still queued\n\
@@ -549,7 +551,7 @@ impl CrawlReport {
             "queued": counts.queued,
             "known": counts.known,
             "run": {
-                "seconds": counters.elapsed().as_secs_f64(),
+                "seconds": self.elapsed.as_secs_f64(),
                 "pages": counters.indexed.load(Relaxed),
                 "quads": counters.quads.load(Relaxed),
                 "wire_bytes": counters.wire_bytes.load(Relaxed),

@@ -167,7 +167,7 @@ impl Start {
 
     /// Of a whole crawl, by its own clock: setting up and closing down do not count.
     fn rate_of(&self, report: &CrawlReport) -> Rate {
-        let seconds = report.counters.elapsed().as_secs_f64();
+        let seconds = report.elapsed.as_secs_f64();
         Rate { seconds, ..self.rate(report.summary.counts.indexed) }
     }
 
