@@ -523,6 +523,17 @@ impl Requests {
         found
     }
 
+    /// The shortest time from the end of a request to the beginning of the next at the same host; nothing where no host was
+    /// asked twice.
+    pub fn smallest_gap(&self) -> Option<Duration> {
+        let mut smallest = None;
+        self.each_gap(
+            |request| &request.host,
+            |_, _, gap| smallest = Some(smallest.map_or(gap, |least: Duration| least.min(gap))),
+        );
+        smallest
+    }
+
     /// Calls `visit` with every request but the first of each group, the one of its forerunners that ended
     /// last, and the gap between them.
     fn each_gap<'a>(
@@ -627,6 +638,17 @@ mod tests {
         .assert_eq(&sentences(&requests.hurried(delay(100), delay(50), Duration::ZERO)));
         assert_eq!(requests.hurried(delay(100), delay(50), delay(20)).len(), 1, "20 ms are forgiven");
         assert_eq!(requests.hurried(delay(80), delay(15), Duration::ZERO).len(), 0);
+    }
+
+    #[test]
+    fn the_smallest_gap_is_within_a_host() {
+        let requests = requests(&[
+            (0, 10, "http://one.example/1"),
+            (11, 20, "http://two.example/1"),
+            (60, 70, "http://one.example/2"),
+            (200, 210, "http://one.example/3"),
+        ]);
+        assert_eq!(requests.smallest_gap(), Some(Duration::from_millis(50)));
     }
 
     #[test]

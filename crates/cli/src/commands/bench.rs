@@ -12,9 +12,10 @@ mod serve;
 mod transform;
 mod warc;
 
+use std::collections::{HashMap, HashSet};
 use std::io::{BufRead, BufReader, Write};
 use std::net::SocketAddr;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,7 +23,8 @@ use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
 use webloom_pipeline::{CrawlSpec, RawSpec};
 use webloom_testkit::{
-    Fault, FaultRule, Faulty, GeneratedWeb, HostSizes, LogDetail, ServerOptions, Site, WebServer, WebShape,
+    Fault, FaultRule, Faulty, GeneratedWeb, HostSizes, LogDetail, LoggedRequest, Requests, ServerOptions,
+    Site, WebServer, WebShape,
 };
 
 /// Measure this machine.
@@ -161,12 +163,17 @@ pub(super) fn crawl_spec(
 struct BenchWeb {
     #[command(flatten)]
     web: WebArguments,
+    /// Take down every request and, at the end, print as JSON what was asked for and whether this pause was kept.
+    #[arg(long, value_name = "DURATION")]
+    pause: Option<String>,
 }
 
 impl BenchWeb {
     fn run(self) -> anyhow::Result<()> {
         let web = self.web.web();
-        let options = ServerOptions { log: LogDetail::Totals, ..ServerOptions::default() };
+        let pause = self.pause.as_deref().map(pause_of).transpose()?;
+        let log = if pause.is_some() { LogDetail::Everything } else { LogDetail::Totals };
+        let options = ServerOptions { log, ..ServerOptions::default() };
         let server = WebServer::start_blocking(self.web.site(), options)?;
         let mut out = std::io::stdout();
         writeln!(out, "{}", server.resolve_rule())?;
@@ -179,8 +186,45 @@ impl BenchWeb {
             server.resolve_rule()
         );
         std::io::copy(&mut std::io::stdin(), &mut std::io::sink())?;
+        if let Some(pause) = pause {
+            writeln!(out, "{}", manners(&server.log().requests(), pause))?;
+        }
         Ok(())
     }
+}
+
+/// A pause, written as in a specification.
+fn pause_of(text: &str) -> anyhow::Result<Duration> {
+    let mut raw = RawSpec::default();
+    raw.set("politeness.delay", text);
+    Ok(raw.check()?.frontier.host_delay)
+}
+
+/// How somebody crawled, as the server saw it. A pause that is a tenth too short is forgiven, because some count it from the beginning of
+/// a request and others from its end.
+fn manners(requests: &Requests, pause: Duration) -> serde_json::Value {
+    let all = requests.all();
+    let pages: HashSet<String> = all
+        .iter()
+        .filter(|request| request.status == Some(200) && !request.is_robots())
+        .map(LoggedRequest::url)
+        .collect();
+    let mut by_host: HashMap<&str, u32> = HashMap::new();
+    all.iter().for_each(|request| *by_host.entry(&request.host).or_default() += 1);
+    let span =
+        all.first().map(|first| first.started).zip(all.iter().filter_map(|request| request.ended).max());
+    serde_json::json!({
+        "requests": all.len(),
+        "hosts": by_host.len(),
+        "pages": pages.len(),
+        "seconds": span.map(|(first, last)| last.saturating_duration_since(first).as_secs_f64()),
+        // The host with the most requests takes this long, whatever is done about the others.
+        "seconds_min": (pause * by_host.values().max().map_or(0, |most| most - 1)).as_secs_f64(),
+        "hurried": requests.hurried(pause, Duration::ZERO, pause / 10).len(),
+        "at_once": requests.overlapping().len(),
+        "against_robots": requests.robots_violations().len(),
+        "smallest_gap_ms": requests.smallest_gap().map(|gap| gap.as_secs_f64() * 1e3),
+    })
 }
 
 /// The web, in a process of its own so that its memory and time are not counted as the crawler's.
@@ -191,10 +235,21 @@ pub(super) struct ServerProcess {
     address: SocketAddr,
     /// Who vouches for it.
     ca_pem: String,
+    /// What else it says.
+    said: BufReader<ChildStdout>,
 }
 
 impl ServerProcess {
     pub(super) fn start(web: &WebArguments) -> anyhow::Result<Self> {
+        Self::start_with(web, &[])
+    }
+
+    /// One that looks at whether this pause is kept, for [`Self::manners`].
+    fn start_for_pause(web: &WebArguments, pause: &str) -> anyhow::Result<Self> {
+        Self::start_with(web, &["--pause", pause])
+    }
+
+    fn start_with(web: &WebArguments, further: &[&str]) -> anyhow::Result<Self> {
         let mut child = Command::new(std::env::current_exe()?)
             .args(["bench", "web"])
             .args(["--pages", &web.pages.to_string(), "--hosts", &web.hosts.to_string()])
@@ -202,17 +257,16 @@ impl ServerProcess {
             .args(["--page-bytes", &web.page_bytes.to_string(), "--latency", &web.latency.to_string()])
             .args(web.https.then_some("--https"))
             .args(web.skewed.then_some("--skewed"))
+            .args(further)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
             .context("cannot start the web server")?;
         let (mut line, mut ca_pem) = (String::new(), String::new());
-        if let Some(stdout) = child.stdout.take() {
-            let mut lines = BufReader::new(stdout);
-            lines.read_line(&mut line)?;
-            lines.read_line(&mut ca_pem)?;
-        }
+        let mut said = BufReader::new(child.stdout.take().context("the web server cannot be heard")?);
+        said.read_line(&mut line)?;
+        said.read_line(&mut ca_pem)?;
         let Some(address) = line.trim().split_once('=').and_then(|(_, address)| address.parse().ok()) else {
             bail!("the web server did not start");
         };
@@ -221,7 +275,16 @@ impl ServerProcess {
             resolve_rule: line.trim().to_owned(),
             address,
             ca_pem: ca_pem.trim().replace('|', "\n"),
+            said,
         })
+    }
+
+    /// Ends it, and gives what it took down.
+    fn manners(mut self) -> anyhow::Result<serde_json::Value> {
+        drop(self.child.stdin.take());
+        let mut line = String::new();
+        self.said.read_line(&mut line)?;
+        serde_json::from_str(&line).context("the web server did not say how it was asked")
     }
 }
 
@@ -264,5 +327,41 @@ impl Usage {
             peak_rss_bytes: bytes("VmHWM:"),
             cpu_seconds: ticks as f64 / 100.0,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use webloom_testkit::{Answer, Request};
+
+    use super::*;
+
+    #[test]
+    fn manners_are_what_the_hosts_saw() {
+        let site = |_: &Request| Answer::text("User-agent: *\nDisallow: /private\n");
+        let server = WebServer::start_blocking(site, ServerOptions::default()).unwrap();
+        let ask = |host: &str, path: &str| {
+            let mut stream = std::net::TcpStream::connect(server.addresses()[0]).unwrap();
+            write!(stream, "GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").unwrap();
+            std::io::copy(&mut stream, &mut std::io::sink()).unwrap();
+        };
+        for (host, path) in [("a.example", "/robots.txt"), ("a.example", "/1"), ("b.example", "/1")] {
+            ask(host, path);
+        }
+        std::thread::sleep(Duration::from_millis(60));
+        ask("a.example", "/private");
+        let seen = manners(&server.log().requests(), Duration::from_millis(50));
+        assert_eq!((&seen["requests"], &seen["hosts"], &seen["pages"]), (&4.into(), &2.into(), &3.into()));
+        // The second came at once; the third did wait, but for what it may not have, as did the one that did not ask.
+        assert_eq!(
+            (&seen["hurried"], &seen["at_once"], &seen["against_robots"]),
+            (&1.into(), &0.into(), &2.into())
+        );
+        assert_eq!(seen["seconds_min"], 0.1);
+        assert!(
+            seen["smallest_gap_ms"].as_f64().unwrap() < 50.0 && seen["seconds"].as_f64().unwrap() > 0.05,
+            "{seen}"
+        );
+        assert!(pause_of("soon").is_err());
     }
 }

@@ -11,7 +11,7 @@ use serde_json::json;
 use webloom_pipeline::{CrawlSpec, DataDir};
 
 use super::super::crawl::{CrawlReport, Show, crawl};
-use super::{ServerProcess, Usage, WebArguments, crawl_spec, download, links};
+use super::{ServerProcess, Usage, WebArguments, crawl_spec, download, links, pause_of};
 use crate::output::wrong_usage;
 
 /// Crawl a generated web, served by a process of its own, with the whole pipeline.
@@ -25,6 +25,9 @@ pub struct BenchCrawl {
     /// Pause between two requests to one host.
     #[arg(long, value_name = "DURATION", default_value = "0s")]
     delay: String,
+    /// Pause between two requests to one pay-level domain; that of a host unless told.
+    #[arg(long, value_name = "DURATION")]
+    domain_delay: Option<String>,
     /// End after this many seconds, and report what was done by then.
     #[arg(long, value_name = "SECONDS")]
     seconds: Option<u64>,
@@ -39,7 +42,12 @@ pub struct BenchCrawl {
 
 impl BenchCrawl {
     pub fn run(self) -> anyhow::Result<()> {
-        let server = ServerProcess::start(&self.web)?;
+        // A bare download has no manners to look at.
+        let is_polite = !self.compare && !pause_of(&self.delay)?.is_zero();
+        let server = match is_polite {
+            true => ServerProcess::start_for_pause(&self.web, &self.delay)?,
+            false => ServerProcess::start(&self.web)?,
+        };
         let web = self.web.web();
         let data = match &self.data {
             Some(data) if data.join("index").exists() => {
@@ -64,9 +72,13 @@ impl BenchCrawl {
         if let Some(compared) = &mut compared {
             compared.add("whole", rate, self.bare(&server)?);
         }
+        let manners = is_polite.then(|| server.manners()).transpose()?;
         let expected = web.expected();
         if self.json {
             let mut json = report.to_json();
+            if let Some(manners) = manners {
+                json["manners"] = manners;
+            }
             if let Some(compared) = &compared {
                 json["compared"] = compared.to_json();
             }
@@ -89,6 +101,9 @@ impl BenchCrawl {
             if let Some(compared) = &compared {
                 writeln!(out, "{}", compared.to_text())?;
             }
+            if let Some(manners) = manners {
+                writeln!(out, "as the hosts saw it: {manners}")?;
+            }
         }
         if self.data.is_none() {
             std::fs::remove_dir_all(&data).with_context(|| format!("cannot remove `{}`", data.display()))?;
@@ -97,7 +112,11 @@ impl BenchCrawl {
     }
 
     fn spec(&self, server: &ServerProcess, archive: bool) -> anyhow::Result<CrawlSpec> {
-        crawl_spec(&self.web, server, &self.delay, archive)
+        let mut spec = crawl_spec(&self.web, server, &self.delay, archive)?;
+        if let Some(delay) = &self.domain_delay {
+            spec.frontier.domain_delay = pause_of(delay)?;
+        }
+        Ok(spec)
     }
 
     /// Runs the other contenders.
