@@ -33,12 +33,15 @@ class ToThePort:
     """Every URL means port 80, which the server does not have: the port is put in, and taken out of the Host header."""
 
     def process_request(self, request, spider):
-        if f":{port}/" not in request.url:
-            name = request.url.split("/")[2]
-            moved = request.url.replace(f"//{name}", f"//{name}:{port}", 1)
-            headers = request.headers.copy()
-            headers["Host"] = name
-            return request.replace(url=moved, headers=headers, dont_filter=True)
+        name = request.url.split("/")[2]
+        if name.endswith(f":{port}"):
+            # robots.txt, which is asked for where its page is.
+            request.headers.setdefault("Host", name.removesuffix(f":{port}"))
+            return None
+        moved = request.url.replace(f"//{name}", f"//{name}:{port}", 1)
+        headers = request.headers.copy()
+        headers["Host"] = name
+        return request.replace(url=moved, headers=headers, dont_filter=True)
 
 
 class Everything(scrapy.Spider):

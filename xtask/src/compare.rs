@@ -6,7 +6,7 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
@@ -17,6 +17,12 @@ use crate::{installed, output, python_with, root, step};
 
 /// Pages of the web that crawlers crawl, and hosts they are on.
 const CRAWL: [&str; 4] = ["--pages", "5000", "--hosts", "500"];
+
+/// The web that they crawl politely: forty pages a host, so that none can be done before some ten seconds, and few enough hosts that the slowest
+/// crawler has the time to ask all of them whenever it may.
+const POLITE: [&str; 4] = ["--pages", "2000", "--hosts", "50"];
+/// The pause that each host is left, in milliseconds.
+const PAUSE_MS: u32 = 250;
 
 /// Pages that extractors read.
 const EXTRACT_PAGES: &str = "60";
@@ -81,11 +87,26 @@ impl Section {
     }
 }
 
-/// Measures everything and writes `bench/results/DATE-COMMIT-compare.md`, `.json` and `.svg`.
-pub(crate) fn run() -> anyhow::Result<()> {
+/// The sections by the names they are asked for.
+type Measure = fn() -> anyhow::Result<Section>;
+const SECTIONS: [(&str, Measure); 5] =
+    [("crawl", crawl), ("polite", polite), ("extract", extract), ("store", store), ("warc", warc)];
+
+/// Measures everything and writes `bench/results/DATE-COMMIT-compare.md`, `.json` and `.svg`. Where sections are named, those are measured and printed.
+pub(crate) fn run(names: &[&str]) -> anyhow::Result<()> {
+    if let Some(unknown) = names.iter().find(|name| SECTIONS.iter().all(|(known, _)| known != *name)) {
+        bail!("there is no section `{unknown}`; there are {}", SECTIONS.map(|(name, _)| name).join(", "));
+    }
     step("cargo", &["build", "--release", "--package", "webloom"], &[])?;
-    step("cargo", &["build", "--release", "--package", "webloom-index", "--example", "ingest"], &[])?;
-    let sections = [crawl()?, extract()?, store()?, warc()?];
+    let sections: Vec<Section> = SECTIONS
+        .iter()
+        .filter(|(name, _)| names.is_empty() || names.contains(name))
+        .map(|(_, measure)| measure())
+        .collect::<anyhow::Result<_>>()?;
+    if !names.is_empty() {
+        eprintln!("\n{}", tables(&sections)?);
+        return Ok(());
+    }
     let commit = output("git", &["rev-parse", "--short", "HEAD"])?;
     let date = output("date", &["-u", "+%Y-%m-%d"])?;
     let name = format!("{date}-{commit}-compare");
@@ -121,6 +142,12 @@ fn report(sections: &[Section], date: &str, commit: &str, name: &str) -> anyhow:
     )?;
     writeln!(text, "{}\n", versions())?;
     writeln!(text, "![Ratios]({name}.svg)\n")?;
+    Ok(text + &tables(sections)?)
+}
+
+/// A table for each section.
+fn tables(sections: &[Section]) -> anyhow::Result<String> {
+    let mut text = String::new();
     for section in sections {
         writeln!(text, "## {}\n\n| | {} | Webloom is | |\n|---|---:|---:|---|", section.title, section.unit)?;
         for (place, row) in section.rows.iter().enumerate() {
@@ -190,7 +217,7 @@ fn plot(sections: &[Section]) -> String {
 pub(crate) struct Web {
     server: Child,
     /// Kept open: the server ends when it cannot say all it has to say.
-    _said: BufReader<ChildStdout>,
+    said: BufReader<ChildStdout>,
     pub address: String,
 }
 
@@ -206,7 +233,14 @@ impl Web {
         let mut line = String::new();
         let mut said = BufReader::new(server.stdout.take().context("the web says nothing")?);
         said.read_line(&mut line)?;
-        Ok(Self { server, _said: said, address: line.trim().trim_start_matches("*=").to_owned() })
+        Ok(Self { server, said, address: line.trim().trim_start_matches("*=").to_owned() })
+    }
+
+    /// Ends it, and gives what it took down when it was told a pause.
+    fn manners(mut self) -> anyhow::Result<Value> {
+        drop(self.server.stdin.take());
+        let last = self.said.by_ref().lines().last().context("the web says nothing")??;
+        serde_json::from_str(&last).context("the web does not say how it was asked")
     }
 }
 
@@ -237,11 +271,11 @@ fn crawl() -> anyhow::Result<Section> {
     let scratch = root().join("target/compare");
     let _ = fs::remove_dir_all(&scratch);
     fs::create_dir_all(&scratch)?;
-    section.add("Scrapy", "fetched and followed links; no RDF, nothing kept", scrapy(pages));
+    section.add("Scrapy", "fetched and followed links; no RDF, nothing kept", measured_crawl(pages, scrapy));
     section.add(
         "spider",
         "fetched and followed links, a tenth of the pages missed; no RDF, nothing kept",
-        spider(pages),
+        measured_crawl(pages, spider),
     );
     section.add(
         "wget2",
@@ -282,32 +316,15 @@ fn expected_pages() -> anyhow::Result<f64> {
     CRAWL[1].parse().context("no number")
 }
 
-fn scrapy(pages: f64) -> anyhow::Result<f64> {
+fn scrapy() -> anyhow::Result<Command> {
     let python = python_with("scrapy", &["scrapy==2.19.0"])?;
-    let script = root().join("bench/peers/crawl_scrapy.py");
-    measured_crawl(pages, || {
-        let mut command = Command::new(&python);
-        command.arg(root().join("bench/peers/measure.py")).arg(&python).arg(&script);
-        command
-    })
-}
-
-/// Runs a crawler over a web of its own. Some give up after the first page now and then, and are asked again.
-fn measured_crawl(pages: f64, command: impl Fn() -> Command) -> anyhow::Result<f64> {
-    let mut last = Err(anyhow::anyhow!("it was never run"));
-    for _ in 0..3 {
-        let web = Web::serve(&CRAWL)?;
-        let said = run_quietly(command().args([&web.address, "http://site0.example/"]))?;
-        last = enough(&said, pages).and_then(|seen| cpu_rate(&said, seen));
-        if last.is_ok() {
-            break;
-        }
-    }
-    last
+    let mut command = measure()?;
+    command.arg(&python).arg(root().join("bench/peers/crawl_scrapy.py"));
+    Ok(command)
 }
 
 /// The crate, in a program of its own.
-fn spider(pages: f64) -> anyhow::Result<f64> {
+fn spider() -> anyhow::Result<Command> {
     let folder = root().join("bench/peers/spider");
     let target = root().join("target/spider");
     let manifest = folder.join("Cargo.toml");
@@ -318,15 +335,85 @@ fn spider(pages: f64) -> anyhow::Result<f64> {
             .arg("--target-dir")
             .arg(&target),
     )?;
-    let python = python_with("scrapy", &["scrapy==2.19.0"])?;
-    measured_crawl(pages, || {
-        let mut command = Command::new(&python);
-        command
-            .arg(root().join("bench/peers/measure.py"))
-            .args(["timeout", "300"])
-            .arg(target.join("release/webloom-peer-spider"));
-        command
-    })
+    let mut command = measure()?;
+    command.args(["timeout", "300"]).arg(target.join("release/webloom-peer-spider"));
+    Ok(command)
+}
+
+/// What runs a command and says at the end what it cost.
+fn measure() -> anyhow::Result<Command> {
+    let mut command = Command::new(python_with("scrapy", &["scrapy==2.19.0"])?);
+    command.arg(root().join("bench/peers/measure.py"));
+    Ok(command)
+}
+
+/// Runs a crawler over a web of its own. Some give up after the first page now and then, and are asked again.
+fn measured_crawl(pages: f64, crawler: fn() -> anyhow::Result<Command>) -> anyhow::Result<f64> {
+    let mut last = Err(anyhow::anyhow!("it was never run"));
+    for _ in 0..3 {
+        let web = Web::serve(&CRAWL)?;
+        let said = run_quietly(crawler()?.args([&web.address, "http://site0.example/"]))?;
+        last = enough(&said, pages).and_then(|seen| cpu_rate(&said, seen));
+        if last.is_ok() {
+            break;
+        }
+    }
+    last
+}
+
+/// Crawlers again, with a pause between two requests to a host: by the wall, because what counts now is that no host waits longer than it has to. All of it
+/// is as the server saw it, from the first request to the last answer.
+fn polite() -> anyhow::Result<Section> {
+    eprintln!("polite crawlers");
+    let mut section = Section::new("Crawling politely", "pages per second");
+    let (pause, seconds) = (format!("{PAUSE_MS}ms"), format!("{}", f64::from(PAUSE_MS) / 1e3));
+    let ours = |further: &[&str]| -> anyhow::Result<Value> {
+        let mut command = Command::new(webloom());
+        command.args(["bench", "crawl", "--json", "--delay", &pause]).args(POLITE).args(further);
+        Ok(serde_json::from_slice::<Value>(&run_quietly(&mut command)?)?["manners"].take())
+    };
+    let theirs = |crawler: fn() -> anyhow::Result<Command>, hosts: &[&str]| -> anyhow::Result<Value> {
+        let mut command = crawler()?;
+        let web = Web::serve(&[&POLITE[..], &["--pause", &pause]].concat())?;
+        run_quietly(command.args([&web.address, "http://site0.example/", &seconds]).args(hosts))?;
+        web.manners()
+    };
+    for (name, remark, manners) in [
+        ("Webloom", "from one seed, all syntaxes to RDF, indexed, durable", ours(&["--domain-delay", "0s"])),
+        (
+            "Webloom, by domain",
+            "the same, but the pause is for all hosts of a domain together, as it is unless told otherwise",
+            ours(&[]),
+        ),
+        ("Scrapy", "from one seed, links only", theirs(scrapy, &[])),
+        ("spider", "a crawl for each host, told all hosts; links only", theirs(spider, &POLITE[3..])),
+    ] {
+        let (rate, remark) = match manners.and_then(|manners| judged(&manners, remark)) {
+            Ok((rate, remark)) => (Ok(rate), remark),
+            Err(reason) => (Err(reason), String::new()),
+        };
+        section.add(name, &remark, rate);
+    }
+    Ok(section)
+}
+
+/// Pages per second, and in words how they were asked for.
+fn judged(manners: &Value, remark: &str) -> anyhow::Result<(f64, String)> {
+    let number = |name: &str| manners[name].as_f64().with_context(|| format!("no `{name}`"));
+    let (pages, seconds) = (number("pages")?, number("seconds")?.max(0.01));
+    let hurried = number("hurried")?;
+    let kept = match hurried == 0.0 {
+        true => "every pause kept".to_owned(),
+        false => format!("{hurried} of {} requests came too soon", number("requests")?),
+    };
+    let remark = format!(
+        "{remark}; {pages} pages in {seconds:.1} s, where the largest host alone takes {:.1}; {kept}, the shortest {:.0} ms, {} requests beside another to the same host, {} against robots.txt",
+        number("seconds_min")?,
+        number("smallest_gap_ms")?,
+        number("at_once")?,
+        number("against_robots")?,
+    );
+    Ok((pages / seconds, remark))
 }
 
 /// A crawler that says how many pages it saw must have seen most: answers how many.
@@ -348,12 +435,11 @@ fn mirror(
     arguments: impl Fn(&mut Command, &str),
 ) -> anyhow::Result<f64> {
     debian(tool, tool)?;
-    let python = python_with("scrapy", &["scrapy==2.19.0"])?;
     let folder = scratch.join(tool);
     fs::create_dir_all(&folder)?;
     let web = Web::serve(&CRAWL)?;
-    let mut command = Command::new(python);
-    command.arg(root().join("bench/peers/measure.py")).args(["timeout", "300", tool]).current_dir(&folder);
+    let mut command = measure()?;
+    command.args(["timeout", "300", tool]).current_dir(&folder);
     arguments(&mut command, &web.address);
     // wget2 answers 8 when a page was missing, as some are meant to be.
     command.env("WEBLOOM_MEASURE_ANY_STATUS", "1");
@@ -465,6 +551,7 @@ fn store() -> anyhow::Result<Section> {
     let mut section = Section::new("Loading", "quads per CPU-second");
     let folder = root().join("target/compare");
     fs::create_dir_all(&folder)?;
+    step("cargo", &["build", "--release", "--package", "webloom-index", "--example", "ingest"], &[])?;
     let ingest = root().join("target/release/examples/ingest");
     run_quietly(Command::new(ingest).arg("--write-files").arg(&folder).arg(QUADS.to_string()))?;
     let file = folder.join("crawl.nq");

@@ -28,7 +28,8 @@ cargo xtask tidy        the rules of the tree: who may depend on whom, what must
 cargo xtask bench       measurements, results into bench/results (crawl, extract, transform, warc; all when not told)
 cargo xtask bench index [QUADS]  loading and asking, here and in Oxigraph (queries: only asking)
 cargo xtask bench load [QUADS]   a hundred million quads, a tenth at a time: rates and memory
-cargo xtask compare     what people use today, doing the same work in one run; a report into bench/results";
+cargo xtask compare     what people use today, doing the same work in one run; a report into bench/results
+cargo xtask compare SECTION...   crawl, polite, extract, store or warc alone, printed";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
@@ -58,7 +59,7 @@ fn main() -> ExitCode {
             Ok(quads) => bench_index::run(quads),
             Err(_) => Err(anyhow::anyhow!("`{quads}` is no number of quads")),
         },
-        ["compare"] => compare::run(),
+        ["compare", sections @ ..] => compare::run(sections),
         ["bench", what @ ..] => bench::run(what),
         _ => {
             eprintln!("{USAGE}");
