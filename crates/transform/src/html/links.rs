@@ -235,7 +235,7 @@ impl State {
                 self.integrated = self.integrated.saturating_sub(1);
             }
             local_name!("template") if !self.is_foreign() => {
-                self.templates = self.templates.saturating_sub(1)
+                self.templates = self.templates.saturating_sub(1);
             }
             _ => {}
         }
