@@ -11,7 +11,7 @@ use clap::{Parser, Subcommand};
 /// A page makes tens of thousands of small strings, on several threads at once: a tenth of the reading was the system's
 /// allocator.
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: webloom_allocator::Allocator = webloom_allocator::Allocator;
 
 /// Crawls a part of the web into a graph you can search and query while the crawl still runs.
 #[derive(Debug, Parser)]

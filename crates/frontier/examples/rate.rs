@@ -10,7 +10,7 @@ use webloom_frontier::measure::{MeasureOptions, Part, Report, measure};
 
 // As in the product, so that memory is comparable.
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: webloom_allocator::Allocator = webloom_allocator::Allocator;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let urls: u64 = std::env::args().nth(1).map_or(Ok(1_000_000), |text| text.parse())?;

@@ -8,7 +8,7 @@ use webloom_frontier::measure::small_hosts;
 
 // As in the product, so that the figures are comparable.
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: webloom_allocator::Allocator = webloom_allocator::Allocator;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let hosts: u64 = std::env::args().nth(1).map_or(Ok(100_000), |text| text.parse())?;

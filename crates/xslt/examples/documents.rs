@@ -12,7 +12,7 @@ use webloom_xslt::{Document, Limits, NoLoader, Stylesheet};
 
 /// What the `webloom` command uses too.
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: webloom_allocator::Allocator = webloom_allocator::Allocator;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
