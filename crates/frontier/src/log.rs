@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub(crate) use near::Near;
-use near::{Pages, Window};
+use near::{View, Window};
 use parking_lot::RwLock;
 use serde::{Deserialize, Serialize};
 use webloom_model::{FrontierError, LinkCandidate, PageUrl};
@@ -27,15 +27,20 @@ const MAGIC: [u8; 16] = *b"webloom urls v1\n";
 const HEADER_BYTES: usize = 8;
 /// Longest record: a URL with as many redirects and as long an anchor as the limits elsewhere let through.
 const RECORD_BYTES_MAX: usize = 1 << 20;
-/// Read at once, in the hope that a record is not longer.
+/// A record names the page it was found on, unless one that lies no more bytes before it does.
+const BESIDE_BYTES: usize = 512;
+/// Read from a record on, in the hope that it is not longer.
 const READ_BYTES: usize = 256;
 
-/// How a URL was found. Pages that were themselves found here are named by position.
+/// How a URL was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 enum Source<'a> {
     Nowhere,
+    /// On the page whose own record is there. Not written any more: it has to be read from far away.
     At(u64),
     Text(&'a str),
+    /// On the page that is named by the record so many bytes before this one.
+    Beside(u64),
 }
 
 /// A record as it is written.
@@ -73,6 +78,8 @@ pub(crate) struct UrlLog {
     buffer: Vec<u8>,
     /// Where the next record would begin if it fits.
     end: u64,
+    /// The page that was named last, and where.
+    named: Option<(PageUrl, u64)>,
 }
 
 impl UrlLog {
@@ -103,8 +110,8 @@ impl UrlLog {
                 number += 1;
             }
             let reader = LogReader { segments: Arc::new(RwLock::new(segments)) };
-            let mut log =
-                Self { directory: directory.to_owned(), reader, flushed: end, buffer: Vec::new(), end };
+            let directory = directory.to_owned();
+            let mut log = Self { directory, reader, flushed: end, buffer: Vec::new(), end, named: None };
             if end == 0 {
                 log.buffer.extend_from_slice(&MAGIC);
                 log.end = MAGIC.len() as u64;
@@ -125,23 +132,52 @@ impl UrlLog {
         self.end
     }
 
-    /// Adds a record; `parent` is the position of the page it was found on, if that is known.
-    pub fn append(
+    /// Adds a record.
+    pub fn append(&mut self, candidate: &LinkCandidate, found_at_ms: u64) -> Result<u64, FrontierError> {
+        let beside = candidate.found_on.as_ref().and_then(|page| self.beside(page));
+        let start = self.buffer.len();
+        let mut length = self.encode(candidate, beside, found_at_ms)?;
+        if self.end % SEGMENT_BYTES + length as u64 > SEGMENT_BYTES {
+            // A record that would cross into the next file begins there, and so must say itself where it was found.
+            self.buffer.truncate(start);
+            self.flush_to_segment().map_err(|error| log_error(&error))?;
+            self.flushed = (self.end / SEGMENT_BYTES + 1) * SEGMENT_BYTES;
+            self.buffer.extend_from_slice(&MAGIC);
+            self.end = self.flushed + MAGIC.len() as u64;
+            self.named = None;
+            length = self.encode(candidate, None, found_at_ms)?;
+        }
+        let position = self.end;
+        self.end += length as u64;
+        if beside.is_none() || self.named.is_none() {
+            self.named = candidate.found_on.clone().map(|page| (page, position));
+        }
+        Ok(position)
+    }
+
+    /// How many bytes before the next record one lies that names this page, if that is near.
+    fn beside(&self, page: &PageUrl) -> Option<u64> {
+        let (named, position) = self.named.as_ref()?;
+        let bytes = self.end - position;
+        (bytes <= BESIDE_BYTES as u64 && named == page).then_some(bytes)
+    }
+
+    /// Puts a record into the buffer, and tells its length.
+    fn encode(
         &mut self,
         candidate: &LinkCandidate,
-        parent: Option<u64>,
+        beside: Option<u64>,
         found_at_ms: u64,
-    ) -> Result<u64, FrontierError> {
-        let found_on = match (&candidate.found_on, parent) {
-            (None, _) => Source::Nowhere,
-            (Some(_), Some(position)) => Source::At(position),
-            (Some(page), None) => Source::Text(page.as_str()),
-        };
+    ) -> Result<usize, FrontierError> {
         let record = Record {
             url: candidate.url.as_str(),
             depth: candidate.depth,
             found_at_ms,
-            found_on,
+            found_on: match (&candidate.found_on, beside) {
+                (None, _) => Source::Nowhere,
+                (Some(_), Some(bytes)) => Source::Beside(bytes),
+                (Some(page), None) => Source::Text(page.as_str()),
+            },
             anchor: candidate.anchor.as_deref(),
             redirects: candidate.redirects.iter().map(PageUrl::as_str).collect(),
         };
@@ -158,18 +194,7 @@ impl UrlLog {
         let payload = &self.buffer[start + HEADER_BYTES..];
         let header = [(payload.len() as u32).to_le_bytes(), crc32fast::hash(payload).to_le_bytes()].concat();
         self.buffer[start..start + HEADER_BYTES].copy_from_slice(&header);
-        // A record that would cross into the next file begins there.
-        if self.end % SEGMENT_BYTES + length as u64 > SEGMENT_BYTES {
-            let record = self.buffer.split_off(start);
-            self.flush_to_segment().map_err(|error| log_error(&error))?;
-            self.flushed = (self.end / SEGMENT_BYTES + 1) * SEGMENT_BYTES;
-            self.buffer.extend_from_slice(&MAGIC);
-            self.buffer.extend_from_slice(&record);
-            self.end = self.flushed + MAGIC.len() as u64;
-        }
-        let position = self.end;
-        self.end += length as u64;
-        Ok(position)
+        Ok(length)
     }
 
     /// Puts all that was appended on disk, for good when `sync`.
@@ -212,9 +237,9 @@ impl UrlLog {
 impl LogReader {
     /// The record at a position.
     pub fn read(&self, position: u64) -> Result<Logged, FrontierError> {
-        let mut room = Room::default();
-        let record = decode(position, self.bytes(position, &mut room)?)?;
-        self.logged(position, &record, &mut Near::none().pages)
+        let mut window = Window::default();
+        self.look(position, READ_BYTES, &mut window)?;
+        self.logged(position, &mut window)
     }
 
     /// The same for `viewer`, who reads many that lie near each other. `alone`: this one does not, so what is at hand stays.
@@ -225,30 +250,50 @@ impl LogReader {
         alone: bool,
         near: &mut Near,
     ) -> Result<Logged, FrontierError> {
-        let Near { windows, pages } = near;
-        let window = windows.of(viewer);
-        if !alone && window.record(position).is_none() {
-            self.look(position, window)?;
+        let window = near.window(viewer);
+        if window.view.record(position).is_some() {
+            return self.logged(position, window);
         }
-        let mut room = Room::default();
-        let bytes = match window.record(position) {
-            Some(bytes) => bytes,
-            // Alone, longer than a window, or damaged.
-            None => self.bytes(position, &mut room)?,
-        };
-        self.logged(position, &decode(position, bytes)?, pages)
+        let (window, ahead) =
+            if alone { (&mut near.alone, READ_BYTES) } else { (near.window(viewer), Window::AHEAD_BYTES) };
+        self.look(position, ahead, window)?;
+        self.logged(position, window)
     }
 
-    /// What a record says, with the page it was found on.
-    fn logged(&self, position: u64, record: &Record<'_>, pages: &mut Pages) -> Result<Logged, FrontierError> {
-        let mut room = Room::default();
-        let url =
-            |text: &str| PageUrl::parse_again(text).map_err(|problem| damaged(position, problem.to_string()));
+    /// What the record at a position says, with the page it was found on; both are looked for in the window first.
+    fn logged(&self, position: u64, window: &mut Window) -> Result<Logged, FrontierError> {
+        let Window { view, page } = window;
+        let mut room = Vec::new();
+        let record = decode(self.record(position, view, &mut room)?, position)?;
+        let url = |text: &str| parse(text, position);
         let found_on = match record.found_on {
             Source::Nowhere => None,
-            Source::Text(text) => Some(url(text)?),
-            Source::At(parent) => {
-                Some(pages.get(parent, || url(decode(parent, self.bytes(parent, &mut room)?)?.url))?)
+            Source::Text(text) => {
+                let found_on = url(text)?;
+                *page = Some((position, found_on.clone()));
+                Some(found_on)
+            }
+            Source::At(at) => {
+                let mut room = Vec::new();
+                Some(parse(decode(self.record(at, view, &mut room)?, at)?.url, at)?)
+            }
+            Source::Beside(bytes) => {
+                let at = position
+                    .checked_sub(bytes)
+                    .ok_or_else(|| damaged(position, format!("{bytes} bytes before it")))?;
+                Some(match page {
+                    Some((named_at, named)) if *named_at == at => named.clone(),
+                    _ => {
+                        let mut room = Vec::new();
+                        let Source::Text(text) = decode(self.record(at, view, &mut room)?, at)?.found_on
+                        else {
+                            return Err(damaged(at, "it does not say where it was found".to_owned()));
+                        };
+                        let found_on = parse(text, at)?;
+                        *page = Some((at, found_on.clone()));
+                        found_on
+                    }
+                })
             }
         };
         Ok(Logged {
@@ -290,31 +335,31 @@ impl LogReader {
             while let Some(header) = chunk.get(offset..offset + HEADER_BYTES) {
                 let payload = payload_bytes(at + offset as u64, header)?;
                 let Some(record) = chunk.get(offset..offset + HEADER_BYTES + payload) else { break };
-                let Record { url, depth, .. } = decode(at + offset as u64, record)?;
+                let Record { url, depth, .. } = decode(checked(at + offset as u64, record)?, at)?;
                 tell(url, at + offset as u64, depth)?;
                 offset += record.len();
             }
             if offset == 0 {
                 // Longer than the chunk, or the end of what was written.
-                let mut room = Room::default();
-                let record = self.bytes(at, &mut room)?;
-                let Record { url, depth, .. } = decode(at, record)?;
+                let mut room = Vec::new();
+                let payload = self.payload(at, &mut room)?;
+                let Record { url, depth, .. } = decode(payload, at)?;
                 tell(url, at, depth)?;
-                offset = record.len();
+                offset = HEADER_BYTES + payload.len();
             }
             at += offset as u64;
         }
         Ok(())
     }
 
-    /// Reads what lies from a position on.
-    fn look(&self, position: u64, window: &mut Window) -> Result<(), FrontierError> {
+    /// Reads what lies around a position: so many bytes from there on, and as much before it as it may refer to.
+    fn look(&self, position: u64, ahead: usize, window: &mut Window) -> Result<(), FrontierError> {
         let segment = self.segment(position)?;
-        window.length = 0;
-        window.length = read_at(&segment, &mut *window.bytes, position % SEGMENT_BYTES)
-            .map_err(|error| log_error(&error))?;
-        window.begin = position;
-        Ok(())
+        let offset = position % SEGMENT_BYTES;
+        let before = offset.min(BESIDE_BYTES as u64);
+        window.view.fill(position - before, before as usize + ahead, |bytes| {
+            read_at(&segment, bytes, offset - before).map_err(|error| log_error(&error))
+        })
     }
 
     fn segment(&self, position: u64) -> Result<Arc<File>, FrontierError> {
@@ -326,36 +371,35 @@ impl LogReader {
             .ok_or_else(|| damaged(position, "behind the end of the log".to_owned()))
     }
 
-    /// Header and payload.
-    fn bytes<'r>(&self, position: u64, room: &'r mut Room) -> Result<&'r [u8], FrontierError> {
+    /// The payload of the record at a position, from what is in view if it is there.
+    fn record<'r>(
+        &self,
+        position: u64,
+        view: &'r View,
+        room: &'r mut Vec<u8>,
+    ) -> Result<&'r [u8], FrontierError> {
+        match view.record(position) {
+            Some(payload) => Ok(payload),
+            // Longer than the view, elsewhere, or damaged.
+            None => self.payload(position, room),
+        }
+    }
+
+    /// The payload of the record at a position, read by itself.
+    fn payload<'r>(&self, position: u64, room: &'r mut Vec<u8>) -> Result<&'r [u8], FrontierError> {
         let segment = self.segment(position)?;
         let offset = position % SEGMENT_BYTES;
-        let read = read_at(&segment, &mut room.short, offset).map_err(|error| log_error(&error))?;
-        let Some(header) = room.short[..read].get(..HEADER_BYTES) else {
-            return Err(damaged(position, "behind the end of the log".to_owned()));
+        let read = |room: &mut Vec<u8>, length: usize| {
+            room.resize(length, 0);
+            read_exact_at(&segment, room, offset).map_err(|error| match error.kind() {
+                io::ErrorKind::UnexpectedEof => damaged(position, "behind the end of the log".to_owned()),
+                _ => log_error(&error),
+            })
         };
-        let whole = HEADER_BYTES + payload_bytes(position, header)?;
-        if whole <= read {
-            return Ok(&room.short[..whole]);
-        }
-        room.long.resize(whole, 0);
-        read_exact_at(&segment, &mut room.long, offset).map_err(|error| match error.kind() {
-            io::ErrorKind::UnexpectedEof => damaged(position, "cut off".to_owned()),
-            _ => log_error(&error),
-        })?;
-        Ok(&room.long)
-    }
-}
-
-/// Where a record is read to: most are short.
-struct Room {
-    short: [u8; READ_BYTES],
-    long: Vec<u8>,
-}
-
-impl Default for Room {
-    fn default() -> Self {
-        Self { short: [0; READ_BYTES], long: Vec::new() }
+        read(room, HEADER_BYTES)?;
+        let payload = payload_bytes(position, room)?;
+        read(room, HEADER_BYTES + payload)?;
+        checked(position, room)
     }
 }
 
@@ -367,17 +411,23 @@ fn payload_bytes(position: u64, header: &[u8]) -> Result<usize, FrontierError> {
     Ok(length)
 }
 
-fn checksum_fits(record: &[u8]) -> bool {
-    let (header, payload) = record.split_at_checked(HEADER_BYTES).unwrap_or_default();
-    let sum = header.get(4..).map(|sum| u32::from_le_bytes(std::array::from_fn(|byte| sum[byte])));
-    sum == Some(crc32fast::hash(payload))
+/// The payload of a record, if it is what was written.
+fn checked(position: u64, record: &[u8]) -> Result<&[u8], FrontierError> {
+    payload_of(record).ok_or_else(|| damaged(position, "its checksum is wrong".to_owned()))
 }
 
-fn decode(position: u64, bytes: &[u8]) -> Result<Record<'_>, FrontierError> {
-    if !checksum_fits(bytes) {
-        return Err(damaged(position, "its checksum is wrong".to_owned()));
-    }
-    postcard::from_bytes(&bytes[HEADER_BYTES..]).map_err(|error| damaged(position, error.to_string()))
+fn payload_of(record: &[u8]) -> Option<&[u8]> {
+    let (header, payload) = record.split_at_checked(HEADER_BYTES)?;
+    let sum = u32::from_le_bytes(header.get(4..)?.try_into().ok()?);
+    (sum == crc32fast::hash(payload)).then_some(payload)
+}
+
+fn decode(payload: &[u8], position: u64) -> Result<Record<'_>, FrontierError> {
+    postcard::from_bytes(payload).map_err(|error| damaged(position, error.to_string()))
+}
+
+fn parse(text: &str, position: u64) -> Result<PageUrl, FrontierError> {
+    PageUrl::parse_again(text).map_err(|problem| damaged(position, problem.to_string()))
 }
 
 fn segment_path(directory: &Path, number: u64) -> PathBuf {
@@ -406,40 +456,44 @@ mod tests {
         }
     }
 
+    /// Where a link was found: some pages in a row, each with a few links; in between links from nowhere.
+    fn page_of(number: usize) -> Option<String> {
+        (!number.is_multiple_of(11)).then(|| format!("http://b.example/{}", number / 17 % 3))
+    }
+
     #[test]
     fn what_was_appended_is_read_again_and_what_was_not_vouched_for_is_cut() {
         let directory = tempfile::tempdir().unwrap();
         let mut log = UrlLog::open(directory.path(), 0).unwrap();
         let mut written = Vec::new();
         for number in 0..200 {
-            let parent = (number > 5).then(|| written[number % 5]);
-            let found_on =
-                parent.map(|(_, number): (u64, usize)| candidate(number, None).url.as_str().to_owned());
-            let candidate = candidate(number, found_on.as_deref());
-            let position = log.append(&candidate, parent.map(|(position, _)| position), 7).unwrap();
+            let candidate = candidate(number, page_of(number).as_deref());
+            let position = log.append(&candidate, 7).unwrap();
             written.push((position, number));
         }
         log.flush(true).unwrap();
         let end = log.end();
         for number in 200..210 {
-            log.append(&candidate(number, Some("http://b.example/")), None, 7).unwrap();
+            log.append(&candidate(number, Some("http://b.example/")), 7).unwrap();
         }
         log.flush(false).unwrap();
         drop(log);
-        let log = UrlLog::open(directory.path(), end).unwrap();
+        let mut log = UrlLog::open(directory.path(), end).unwrap();
         assert_eq!(log.end(), end);
+        // The page that was named last was cut off with the record that named it.
+        let position = log.append(&candidate(200, Some("http://b.example/")), 7).unwrap();
+        log.flush(true).unwrap();
+        let read = log.reader().read(position).unwrap();
+        assert_eq!(read.candidate, candidate(200, Some("http://b.example/")));
         let reader = log.reader();
-        let mut near = Near::new();
+        let mut near = Near::default();
         for &(position, number) in &written {
             let read = reader.read(position).unwrap();
             assert_eq!(
                 reader.read_near(position, (number % 3) as u32, number % 7 == 0, &mut near).unwrap(),
                 read
             );
-            let expected = candidate(number, None);
-            assert_eq!(read.candidate.url, expected.url);
-            assert_eq!((read.candidate.depth, &read.candidate.anchor), (expected.depth, &expected.anchor));
-            assert_eq!(read.candidate.found_on.is_some(), number > 5);
+            assert_eq!(read.candidate, candidate(number, page_of(number).as_deref()));
         }
         let mut scanned = Vec::new();
         reader
@@ -464,15 +518,15 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let mut log = UrlLog::open(directory.path(), 0).unwrap();
         let reader = log.reader();
-        let mut near = Near::new();
+        let mut near = Near::default();
         let mut written = Vec::new();
         for number in 0..300 {
-            written.push(log.append(&candidate(number, None), None, 7).unwrap());
+            written.push(log.append(&candidate(number, page_of(number).as_deref()), 7).unwrap());
             log.flush(false).unwrap();
             // Each read leaves a window that ends with the log, or lies far before its end.
             for at in [number / 2, number] {
                 let read = reader.read_near(written[at], 5, at % 7 == 0, &mut near).unwrap();
-                assert_eq!(read.candidate, candidate(at, None));
+                assert_eq!(read.candidate, candidate(at, page_of(at).as_deref()));
             }
         }
     }
@@ -481,11 +535,11 @@ mod tests {
     fn nonsense_is_an_error_and_no_panic() {
         let directory = tempfile::tempdir().unwrap();
         let mut log = UrlLog::open(directory.path(), 0).unwrap();
-        let position = log.append(&candidate(3, None), None, 7).unwrap();
+        let position = log.append(&candidate(3, None), 7).unwrap();
         log.flush(true).unwrap();
         for at in [0, 1, position + 1, position + 8, log.end() - 1, log.end(), SEGMENT_BYTES, u64::MAX] {
             assert!(log.reader().read(at).is_err(), "{at}");
-            assert!(log.reader().read_near(at, 0, false, &mut Near::new()).is_err(), "{at}");
+            assert!(log.reader().read_near(at, 0, false, &mut Near::default()).is_err(), "{at}");
         }
         assert!(UrlLog::open(directory.path(), log.end() + 1000).is_err());
     }

@@ -91,8 +91,6 @@ pub(super) struct HostChange {
 #[derive(Clone, Copy)]
 pub(super) struct Wish<'c> {
     pub candidate: &'c LinkCandidate,
-    /// The position of the page it was found on, if known.
-    pub parent: Option<u64>,
     pub score: Option<f32>,
 }
 
@@ -161,7 +159,7 @@ impl<'a> Change<'a> {
 
     fn queue_new(&mut self, wish: &Wish<'_>, key: UrlKey, found_at_ms: u64) -> Result<(), FrontierError> {
         self.writer.unfinished = true;
-        let position = self.writer.log.append(wish.candidate, wish.parent, found_at_ms)?;
+        let position = self.writer.log.append(wish.candidate, found_at_ms)?;
         let place = Place::new(wish.score, wish.candidate.depth, position);
         if wish.score.is_some() {
             let life = LifeRecord { score: wish.score, ..LifeRecord::new(position) };
@@ -342,7 +340,7 @@ impl<'a> Change<'a> {
     pub fn ban_unheard(&mut self, url: &PageUrl, key: UrlKey) -> Result<(), FrontierError> {
         let at_ms = self.anchor.to_wall_floor(self.now);
         self.writer.unfinished = true;
-        let position = self.writer.log.append(&LinkCandidate::seed(url.clone()), None, at_ms)?;
+        let position = self.writer.log.append(&LinkCandidate::seed(url.clone()), at_ms)?;
         self.put_life(
             key,
             &LifeRecord { stage: StageRecord::Banned { at_ms }, ..LifeRecord::new(position) },

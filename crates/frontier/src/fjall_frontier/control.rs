@@ -73,10 +73,8 @@ impl FjallFrontier {
                 .filter(|injection| !injection.blacklisted)
                 .map(|injection| (LinkCandidate::seed(injection.url.clone()), injection.score))
                 .collect();
-            let wishes: Vec<Wish<'_>> = candidates
-                .iter()
-                .map(|(candidate, score)| Wish { candidate, parent: None, score: *score })
-                .collect();
+            let wishes: Vec<Wish<'_>> =
+                candidates.iter().map(|(candidate, score)| Wish { candidate, score: *score }).collect();
             let were_known = change.offer(&wishes)?;
             for ((candidate, score), was_known) in candidates.iter().zip(were_known) {
                 if let (Some(score), true) = (score, was_known) {

@@ -237,7 +237,7 @@ impl FjallFrontier {
                 unfinished: false,
             }),
             held: Mutex::default(),
-            near: Mutex::new(Near::new()),
+            near: Mutex::default(),
             queue,
             store,
         };
@@ -632,7 +632,7 @@ impl Frontier for FjallFrontier {
         let writer = &mut *self.writer.lock();
         let mut change = self.change(writer, &config)?;
         let wishes: Vec<Wish<'_>> =
-            candidates.iter().map(|candidate| Wish { candidate, parent: None, score: None }).collect();
+            candidates.iter().map(|candidate| Wish { candidate, score: None }).collect();
         change.offer(&wishes)?;
         self.commit(change, PersistMode::SyncData, None)
     }
@@ -730,7 +730,6 @@ impl Frontier for FjallFrontier {
         let mut wishes = Vec::new();
         for (settlement, ending) in settlements.iter().zip(endings) {
             let held = self.held.lock().remove(&settlement.lease);
-            let mut page = None;
             if let Some(ending) = ending {
                 let (url, key) = match held {
                     Some(held) => held,
@@ -741,13 +740,9 @@ impl Frontier for FjallFrontier {
                     }
                 };
                 change.settle(ending, settlement.kind, (&url, key), settlement.validators.as_ref())?;
-                page = Some((url, ending.place.position));
             }
             // The links of a lease that is unknown by now are links all the same.
-            wishes.extend(settlement.links.iter().map(|candidate| {
-                let parent = page.as_ref().filter(|(url, _)| candidate.found_on.as_ref() == Some(url));
-                Wish { candidate, parent: parent.map(|(_, position)| *position), score: None }
-            }));
+            wishes.extend(settlement.links.iter().map(|candidate| Wish { candidate, score: None }));
         }
         change.offer(&wishes)?;
         self.commit(change, PersistMode::SyncData, None)
