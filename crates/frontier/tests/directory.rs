@@ -9,7 +9,8 @@ use std::time::Duration;
 use webloom_frontier::contract::ManualClock;
 use webloom_frontier::{Blob, FjallFrontier, FrontierConfig, MemoryFrontier, UrlState, UrlStatus};
 use webloom_model::{
-    Clock, Frontier, FrontierError, LeaseAnswer, LinkCandidate, PageUrl, Settlement, SettlementKind,
+    Clock, Frontier, FrontierError, Injection, LeaseAnswer, LeaseId, LinkCandidate, PageUrl, Settlement,
+    SettlementKind,
 };
 
 fn open(path: &Path, clock: &Arc<ManualClock>) -> Result<FjallFrontier, FrontierError> {
@@ -18,6 +19,10 @@ fn open(path: &Path, clock: &Arc<ManualClock>) -> Result<FjallFrontier, Frontier
 
 fn url(text: &str) -> PageUrl {
     PageUrl::parse(text).expect("a URL")
+}
+
+fn end(lease: LeaseId, kind: SettlementKind) -> Settlement {
+    Settlement { lease, kind, links: Vec::new(), validators: None }
 }
 
 #[test]
@@ -110,9 +115,7 @@ fn tell_a_life(frontier: &impl Frontier, clock: &ManualClock, lookup: impl Fn(&P
         other => panic!("no lease: {other:?}"),
     };
     let settle = |lease, kind| {
-        frontier
-            .settle(vec![Settlement { lease, kind, links: Vec::new(), validators: None }])
-            .expect("settles");
+        frontier.settle(vec![end(lease, kind)]).expect("settles");
     };
     frontier.offer(&[candidate]).expect("offers");
     assert_eq!(lookup(&page), state(UrlStatus::Queued, 0));
@@ -182,4 +185,46 @@ fn threads_may_share_a_frontier() {
     assert_eq!(leased.len(), all, "a URL was leased twice");
     assert_eq!(all, 10 * 41);
     assert_eq!(frontier.counts().indexed, 410);
+}
+
+#[test]
+fn a_page_that_is_wanted_now_brings_its_host_from_the_disk() {
+    const HOSTS: usize = 200;
+    let directory = tempfile::tempdir().unwrap();
+    let clock = ManualClock::new();
+    let config = FrontierConfig {
+        host_delay: Duration::ZERO,
+        domain_delay: Duration::ZERO,
+        hosts_active_max: 8,
+        turns_max: 2,
+        ..FrontierConfig::default()
+    };
+    let frontier = FjallFrontier::open(directory.path(), config, clock.clone()).unwrap();
+    let urls = |host: usize| (0..8).map(move |page| url(&format!("http://h{host}.example/{page}")));
+    let seeds: Vec<LinkCandidate> = (0..HOSTS).flat_map(urls).map(LinkCandidate::seed).collect();
+    frontier.offer(&seeds).unwrap();
+    // One that waits on disk, and one that nobody has heard of.
+    let wanted = [url(&format!("http://h{}.example/5", HOSTS - 1)), url("http://new.example/")];
+    assert_eq!(frontier.rescore(&[(wanted[0].clone(), 0.9)]).unwrap().rescored, 1);
+    let injection = Injection { url: wanted[1].clone(), score: Some(0.9), blacklisted: false };
+    assert_eq!(frontier.inject(&[injection]).unwrap().queued, 1);
+    let mut order: Vec<PageUrl> = Vec::new();
+    while order.len() < seeds.len() + 1 {
+        let LeaseAnswer::Leased(leases) = frontier.lease(1).unwrap() else { panic!("something is queued") };
+        for lease in leases {
+            order.push(lease.url().clone());
+            frontier.settle(vec![end(lease.id, SettlementKind::Indexed)]).unwrap();
+        }
+    }
+    for wanted in wanted {
+        let turn = order.iter().position(|url| *url == wanted).unwrap();
+        assert!(turn < 40, "<{wanted}> was leased after {turn} others");
+    }
+    // The other hosts were not kept waiting for it, and nothing was leased twice.
+    let first_of =
+        |host: usize| order.iter().position(|url| url.host() == format!("h{host}.example")).unwrap();
+    assert!(first_of(20) < 100, "{}", first_of(20));
+    order.sort();
+    order.dedup();
+    assert_eq!(order.len(), seeds.len() + 1);
 }

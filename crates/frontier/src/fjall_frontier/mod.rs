@@ -22,7 +22,7 @@ mod control;
 mod rota;
 mod store;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::fmt;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -32,6 +32,7 @@ use std::time::{Duration, Instant};
 use change::{Change, HostChange, Room, Wish};
 use fjall::PersistMode;
 use parking_lot::{Mutex, RwLock};
+use rota::Rota;
 pub use store::Blob;
 use store::{COUNTERS_KEY, Store, blob_key, insert, read, setting_key, store_error};
 use webloom_model::{
@@ -107,23 +108,11 @@ struct Core {
     /// Entries at this position or a higher one may be on disk already, but the scheduler has not heard
     /// of them yet and must not find them there by itself.
     published: u64,
-    /// Hosts up to this number of the rota were taken up.
-    rota_cursor: u64,
-    /// Those that come next, with their numbers, as far as they were read.
-    rota_ahead: VecDeque<(u64, Box<str>)>,
-    /// The first number of the rota that nobody has.
-    rota_next: u64,
+    rota: Rota,
     /// Hosts with a lower number are known from before.
     host_first: u32,
     /// True when a domain may have got a larger budget since exhausted hosts were last looked at.
     budgets_grew: bool,
-}
-
-impl Core {
-    /// True when hosts may wait on disk for their turn.
-    fn has_parked(&self) -> bool {
-        self.rota_cursor + 1 < self.rota_next
-    }
 }
 
 impl Writer {
@@ -219,9 +208,7 @@ impl FjallFrontier {
             core: Mutex::new(Core {
                 scheduler,
                 published: log.end(),
-                rota_cursor: 0,
-                rota_ahead: VecDeque::new(),
-                rota_next: counters.rota_next,
+                rota: Rota::new(counters.rota_next),
                 host_first: counters.host_next,
                 budgets_grew: false,
             }),
@@ -405,8 +392,8 @@ impl FjallFrontier {
         }
         scheduler.set_totals(totals(&writer.counters));
         core.published = writer.log.end();
-        let in_turn = !core.has_parked();
-        core.rota_next = writer.counters.rota_next;
+        let in_turn = !core.rota.has_parked();
+        core.rota.next = writer.counters.rota_next;
         for (name, record) in domains.iter() {
             let budget = config.domain_budget.map(|budget| budget.pages(record.linkers.count()));
             core.scheduler.set_domain_budget(name, record.indexed, budget, now);
@@ -414,29 +401,34 @@ impl FjallFrontier {
         }
         let mut new_hosts: Vec<(u64, &HostChange)> = Vec::new();
         for host in hosts.iter() {
-            if !core.scheduler.insert(&host.name, host.record.number, &host.fresh, now)
-                && let Some(number) = host.record.rota.filter(|number| in_turn && *number > core.rota_cursor)
-            {
+            if core.scheduler.insert(&host.name, host.record.number, &host.fresh, now) {
+                continue;
+            }
+            let Some(number) = host.record.rota else { continue };
+            if in_turn && number > core.rota.cursor {
                 new_hosts.push((number, host));
+            } else {
+                core.rota.call(number, host);
             }
         }
         // The hosts that are new take their turns at once, unless others wait for theirs on disk.
         new_hosts.sort_unstable_by_key(|(number, _)| *number);
         let mut all = in_turn;
         for (number, host) in new_hosts {
-            if core.scheduler.active() >= core.scheduler.config().hosts_active_max {
+            if !all || core.scheduler.active() >= core.scheduler.config().hosts_active_max {
                 all = false;
-                break;
+                core.rota.call(number, host);
+                continue;
             }
             // What is new is handed over entry by entry, so that it is known how urgent it is.
             let fresh = host.fresh.len() as u64;
             let record = HostRecord { queued: host.record.queued.saturating_sub(fresh), ..host.record };
             self.take_up(core, &host.name, &record, now);
             core.scheduler.insert(&host.name, record.number, &host.fresh, now);
-            core.rota_cursor = number;
+            core.rota.cursor = number;
         }
         if all {
-            core.rota_cursor = core.rota_next - 1;
+            core.rota.cursor = core.rota.next - 1;
         }
         change.leave_room();
         Ok(summary)
@@ -641,7 +633,7 @@ impl Frontier for FjallFrontier {
         let now = self.clock.now();
         let (due, parked) = {
             let core = self.core.lock();
-            (core.scheduler.retry_due(now), core.has_parked())
+            (core.scheduler.retry_due(now), core.rota.has_parked())
         };
         if due {
             self.queue_due(now)?;
@@ -656,11 +648,11 @@ impl Frontier for FjallFrontier {
                 self.pardon_exhausted()?;
             }
             // Once through all who wait on disk, until somebody is ready.
-            let last = self.core.lock().rota_next;
+            let last = self.core.lock().rota.next;
             loop {
-                let (cursor, parked) = {
-                    let core = self.core.lock();
-                    (core.rota_cursor, core.has_parked())
+                let (progress, cursor, parked) = {
+                    let rota = &self.core.lock().rota;
+                    (rota.progress(), rota.cursor, rota.has_parked())
                 };
                 if !parked || cursor >= last {
                     break;
@@ -669,12 +661,12 @@ impl Frontier for FjallFrontier {
                 let (again, more) = self.pick(max, now)?;
                 picks = again;
                 expired.extend(more);
-                if matches!(picks, Picks::Picked(_)) || self.core.lock().rota_cursor == cursor {
+                if matches!(picks, Picks::Picked(_)) || self.core.lock().rota.progress() == progress {
                     break;
                 }
             }
             let core = self.core.lock();
-            let more = core.has_parked() && !core.scheduler.page_budget_spent();
+            let more = core.rota.has_parked() && !core.scheduler.page_budget_spent();
             if matches!(picks, Picks::Finished { .. }) && more {
                 picks = Picks::Wait(after(now, LOOK_AGAIN));
             }
