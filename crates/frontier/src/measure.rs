@@ -6,7 +6,7 @@
 //!
 //! A tenth is four rounds, so that no kind of work always meets the same moment of a merge. Most of a round is filling, with two new links
 //! in three so that it does not take a day. Then come windows of each kind of work as a crawl has it: pages whose links are known but for a
-//! few; pages without links; questions "seen before?" alone; other scores for queued URLs. Before the first tenth there is a round that is not
+//! few; pages without links; questions "seen before?" alone, about links as pages have them and about any URL; other scores for queued URLs. Before the first tenth there is a round that is not
 //! counted, up to a hundredth of all URLs: each tenth leases what earlier rounds queued and gave scores to. Start at [`measure`].
 
 mod books;
@@ -23,7 +23,7 @@ pub use books::Part;
 use books::{Watch, Yardstick, directory_bytes, process_cpu, resident, written_bytes};
 pub use report::Report;
 pub use small_hosts::{SmallHosts, small_hosts};
-use web::{Batch, Dice, Maker, Mark, Web};
+use web::{Batch, Dice, LATELY, Maker, Mark, Web};
 use webloom_model::{
     Frontier, FrontierError, LeaseAnswer, LinkCandidate, PageUrl, Settlement, SettlementKind, SystemClock,
 };
@@ -35,7 +35,7 @@ const PAGES: usize = 500;
 /// Batches that are made up ahead.
 const AHEAD: usize = 2;
 /// Questions asked at once when only asking is timed.
-const QUESTIONS: usize = 50_000;
+const QUESTIONS: u64 = 50_000;
 /// Scores changed at once.
 const SCORES: usize = 20_000;
 const TENTHS: u64 = 10;
@@ -76,8 +76,10 @@ pub struct Tenth {
     pub leases: Part,
     /// Pages without links, leased and settled.
     pub pages: Part,
-    /// Questions "seen before?".
+    /// Questions "seen before?" as links ask them: of the known ones, half were found lately.
     pub checks: Part,
+    /// The same questions about any URLs: nobody who asks them was near lately.
+    pub checks_anywhere: Part,
     /// Scores changed for queued URLs.
     pub scores: Part,
     /// Reads all over a table in memory, always the same: how fast the machine itself was.
@@ -101,9 +103,18 @@ pub struct Tenth {
 }
 
 impl Tenth {
+    /// Pages with their links, leased and settled: what a crawl does all day.
+    pub fn crawl(&self) -> Part {
+        let mut crawl = self.leases;
+        for links in [&self.fill, &self.links] {
+            crawl.join(&Part { count: 0, ..*links });
+        }
+        crawl
+    }
+
     /// The longest that any call took.
     pub fn worst_call(&self) -> Duration {
-        [self.fill, self.links, self.leases, self.pages, self.checks, self.scores]
+        [self.crawl(), self.pages, self.checks, self.checks_anywhere, self.scores]
             .iter()
             .map(|part| part.worst)
             .max()
@@ -262,7 +273,8 @@ impl<'a> Run<'a> {
     fn end_round(&mut self, tenth: &mut Tenth) -> Result<(), FrontierError> {
         tenth.yardstick.join(&self.yardstick.read());
         self.settle_pages(&mut tenth.pages)?;
-        self.ask(&mut tenth.checks)?;
+        self.ask(&mut tenth.checks, 2)?;
+        self.ask(&mut tenth.checks_anywhere, 0)?;
         self.rescore(&mut tenth.scores)?;
         self.memory.look();
         Ok(())
@@ -302,15 +314,17 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Times questions alone, about URLs from all there are.
-    fn ask(&mut self, part: &mut Part) -> Result<(), FrontierError> {
+    /// Times questions alone. Of those about known URLs, one in so many is about one that was found lately; none if that is 0.
+    fn ask(&mut self, part: &mut Part, one_lately_in: u64) -> Result<(), FrontierError> {
         let urls_in_all = self.options.urls;
         let questions = part.count + self.options.questions / ROUNDS;
         while part.count < questions {
-            let numbers: Vec<u64> = (0..QUESTIONS)
-                .map(|_| {
+            let numbers: Vec<u64> = (0..(questions - part.count).min(QUESTIONS))
+                .map(|question| {
                     if self.dice.below(100) < u64::from(self.options.known_percent) {
-                        self.dice.below(self.known)
+                        let lately = one_lately_in > 0 && question.is_multiple_of(one_lately_in);
+                        let among = if lately { self.known.min(LATELY as u64) } else { self.known };
+                        self.known - 1 - self.dice.below(among)
                     } else {
                         urls_in_all + self.dice.below(urls_in_all)
                     }
@@ -385,8 +399,11 @@ mod tests {
         assert_eq!((told, measured.tenths.len()), (10, 10));
         assert_eq!(measured.tenths[9].urls, 40_000);
         for tenth in measured.tenths {
-            let counts = [tenth.fill, tenth.links, tenth.leases, tenth.pages, tenth.checks, tenth.scores];
-            assert!(counts.iter().all(|part| part.count > 0), "{tenth:?}");
+            let Tenth { fill, links, leases, pages, checks, checks_anywhere, scores, .. } = tenth;
+            let parts = [fill, links, leases, pages, checks, checks_anywhere, scores];
+            assert!(parts.iter().all(|part| part.count > 0), "{tenth:?}");
+            assert_eq!(tenth.crawl().count, leases.count);
+            assert_eq!(tenth.crawl().wall, fill.wall + links.wall + leases.wall);
             assert!(tenth.disk > 0);
         }
     }

@@ -26,6 +26,9 @@ pub struct Report {
 #[derive(Debug, Clone, Serialize)]
 struct Ratios {
     checks: f64,
+    checks_anywhere: f64,
+    /// Pages with their links, leased and settled.
+    crawl: f64,
     links: f64,
     fill: f64,
     leases: f64,
@@ -39,6 +42,9 @@ struct Ratios {
 struct TenthReport {
     urls: u64,
     checks: PartReport,
+    checks_anywhere: PartReport,
+    /// Pages with their links, leased and settled.
+    crawl: PartReport,
     links: PartReport,
     fill: PartReport,
     leases: PartReport,
@@ -89,9 +95,11 @@ impl Report {
     /// How the last tenth compares with the first, in words.
     pub fn ratios(&self) -> String {
         let words = |ratios: &Ratios| {
-            let Ratios { checks, links, fill, leases, pages, scores, yardstick } = ratios;
+            let Ratios { checks, checks_anywhere, crawl, links, fill, leases, pages, scores, yardstick } =
+                ratios;
             format!(
-                "checks {checks:.2}, links {links:.2}, filling {fill:.2}, leases {leases:.2}, pages {pages:.2}, scores {scores:.2}, \
+                "checks {checks:.2} (of any URLs {checks_anywhere:.2}), leasing and settling pages with their links {crawl:.2}; of which \
+                 leases {leases:.2}, links {links:.2}, new links {fill:.2}; pages without links {pages:.2}, scores {scores:.2}, \
                  the machine itself {yardstick:.2}"
             )
         };
@@ -107,15 +115,17 @@ impl Report {
 
 impl Ratios {
     fn new(first: &Tenth, last: &Tenth, rate: fn(&Part) -> f64) -> Self {
-        let ratio = |part: fn(&Tenth) -> &Part| rate(part(last)) / rate(part(first)).max(1e-9);
+        let ratio = |part: fn(&Tenth) -> Part| rate(&part(last)) / rate(&part(first)).max(1e-9);
         Self {
-            checks: ratio(|tenth| &tenth.checks),
-            links: ratio(|tenth| &tenth.links),
-            fill: ratio(|tenth| &tenth.fill),
-            leases: ratio(|tenth| &tenth.leases),
-            pages: ratio(|tenth| &tenth.pages),
-            scores: ratio(|tenth| &tenth.scores),
-            yardstick: ratio(|tenth| &tenth.yardstick),
+            checks: ratio(|tenth| tenth.checks),
+            checks_anywhere: ratio(|tenth| tenth.checks_anywhere),
+            crawl: ratio(Tenth::crawl),
+            links: ratio(|tenth| tenth.links),
+            fill: ratio(|tenth| tenth.fill),
+            leases: ratio(|tenth| tenth.leases),
+            pages: ratio(|tenth| tenth.pages),
+            scores: ratio(|tenth| tenth.scores),
+            yardstick: ratio(|tenth| tenth.yardstick),
         }
     }
 }
@@ -126,6 +136,8 @@ impl TenthReport {
         Self {
             urls: tenth.urls,
             checks: PartReport::new(&tenth.checks),
+            checks_anywhere: PartReport::new(&tenth.checks_anywhere),
+            crawl: PartReport::new(&tenth.crawl()),
             links: PartReport::new(&tenth.links),
             fill: PartReport::new(&tenth.fill),
             leases: PartReport::new(&tenth.leases),

@@ -15,7 +15,7 @@ const LINKS: u64 = 100;
 /// New ones among a hundred while filling.
 const FILL_NEW: u64 = 67;
 /// URLs that were new lately and are linked again most.
-const LATELY: usize = 100_000;
+pub(super) const LATELY: usize = 100_000;
 /// This part of all URLs is there before the first tenth begins.
 const BEFORE: u64 = 100;
 

@@ -88,13 +88,15 @@ impl BenchFrontier {
 fn line(tenth: &Tenth) -> String {
     let rate = |per_second: f64| with_commas(per_second as u64);
     format!(
-        "{} URLs: {} checks/s, {} links/s, {} new links/s, {} leases/s, {} pages/s, {} scores/s, longest call {:.0} ms, {} resident, \
-         {:.0} bytes a URL on disk, {:.1} s, {:.1} CPU-s",
+        "{} URLs: {} checks/s ({} of any URLs), {} pages/s with their links ({} leases/s, {} links/s, {} new links/s), \
+         {} pages/s without, {} scores/s, longest call {:.0} ms, {} resident, {:.0} bytes a URL on disk, {:.1} s, {:.1} CPU-s",
         with_commas(tenth.urls),
         rate(tenth.checks.per_second()),
+        rate(tenth.checks_anywhere.per_second()),
+        rate(tenth.crawl().per_second()),
+        rate(tenth.leases.per_second()),
         rate(tenth.links.per_second()),
         rate(tenth.fill.per_second()),
-        rate(tenth.leases.per_second()),
         rate(tenth.pages.per_second()),
         rate(tenth.scores.per_second()),
         tenth.worst_call().as_secs_f64() * 1e3,
