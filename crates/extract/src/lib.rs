@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod descriptions;
 pub mod novelty;
 pub mod parameters;
 mod query;
@@ -23,6 +24,8 @@ use webloom_model::{Diagnostic, LinkCandidate, PageGraph, PageLink, PageLinks, P
 pub struct LinkRules {
     /// Where candidates come from. The words of a link are those of the first query that has some.
     pub queries: Vec<LinkQuery>,
+    /// Follow what a page names as its description in RDF, before its other links.
+    pub descriptions: bool,
     /// What the crawl covers.
     pub scope: Scope,
     /// Parameters that links are followed without.
@@ -43,6 +46,7 @@ impl Default for LinkRules {
     fn default() -> Self {
         Self {
             queries: vec![LinkQuery::plain_links(), LinkQuery::feed_items()],
+            descriptions: true,
             scope: Scope::default(),
             drop_parameters: ParameterSet::default(),
             obey_nofollow: true,
@@ -57,7 +61,7 @@ impl Default for LinkRules {
 /// What a page leads to.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Extracted {
-    /// Distinct targets, in the order the page mentions them.
+    /// Distinct targets: descriptions of the page, then others, each in the order the page mentions them.
     pub links: Vec<LinkCandidate>,
     /// Targets that are not followed, by reason.
     pub refused: BTreeMap<Refusal, u64>,
@@ -99,7 +103,9 @@ pub fn extract_links(page: &PageUrl, depth: u32, graph: &PageGraph, rules: &Link
     }
 
     let mut row = Row::new(page, depth, links_max, rules, extracted);
-    for (target, anchor) in found {
+    let descriptions = if rules.descriptions { descriptions::of(&view) } else { Vec::new() };
+    let descriptions = descriptions.into_iter().map(|target| (target, None));
+    for (target, anchor) in descriptions.chain(found) {
         let anchor = anchor.map(|words| words.text);
         let text = match view.term(target) {
             Some(Term::NamedNode(node)) => node.into_string(),

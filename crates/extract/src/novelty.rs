@@ -48,6 +48,8 @@ pub enum Verdict {
 const WORDS: usize = 128;
 /// Word runs of a page that are looked at: those with the smallest hashes, the same ones for the same text.
 const RUNS_MAX: usize = 256;
+/// Word runs that are held before all but the smallest are dropped.
+const RUNS_HELD_MAX: usize = 4 * RUNS_MAX;
 /// Word runs of a page below which nothing is said about it.
 const RUNS_MIN: usize = 8;
 /// How slowly the share of stale pages follows the latest ones: each page moves it by a sixteenth.
@@ -146,18 +148,23 @@ impl WordRuns {
     }
 
     fn of_text(text: &str, numbers_alike: bool) -> Self {
-        let mut runs = Vec::with_capacity(text.len() / 6);
+        let mut runs = Vec::with_capacity((text.len() / 6).min(RUNS_HELD_MAX));
         // Zero before the third word, and no word's hash.
         let mut before = [0_u64; 2];
+        // What is not below it is not among the smallest.
+        let mut bound = u64::MAX;
         for_each_word(text.as_bytes(), numbers_alike, |word| {
-            if before[0] != 0 {
-                runs.push(mix(before[0].rotate_left(13) ^ before[1].rotate_left(7) ^ word));
+            let run = mix(before[0].rotate_left(13) ^ before[1].rotate_left(7) ^ word);
+            if run < bound && before[0] != 0 {
+                if runs.len() == RUNS_HELD_MAX {
+                    bound = keep_smallest(&mut runs);
+                }
+                runs.push(run);
             }
             before = [before[1], word];
         });
         if runs.len() > RUNS_MAX {
-            runs.select_nth_unstable(RUNS_MAX);
-            runs.truncate(RUNS_MAX);
+            keep_smallest(&mut runs);
         }
         runs.sort_unstable();
         runs.dedup();
@@ -165,6 +172,13 @@ impl WordRuns {
         runs.iter_mut().for_each(|run| *run = mix(*run));
         Self(runs)
     }
+}
+
+/// Drops all but the [`RUNS_MAX`] smallest, of which there must be more, and tells the largest of these.
+fn keep_smallest(runs: &mut Vec<u64>) -> u64 {
+    let (_, &mut largest, _) = runs.select_nth_unstable(RUNS_MAX - 1);
+    runs.truncate(RUNS_MAX);
+    largest
 }
 
 /// What a byte of UTF-8 is to words.
@@ -355,6 +369,22 @@ mod tests {
                 number * 5
             );
             assert_eq!(judge(&mut novelty, &url("weather.example", number), &text), Verdict::New);
+        }
+    }
+
+    #[test]
+    fn of_a_long_text_the_smallest_runs_are_looked_at() {
+        for words in [100, 1000, 1030, 20_000] {
+            let text: String = (0..words).map(|word| format!("w{} ", mix(word) % 700)).collect();
+            let mut hashes = Vec::new();
+            for_each_word(text.as_bytes(), false, |word| hashes.push(word));
+            let runs =
+                hashes.windows(3).map(|run| mix(run[0].rotate_left(13) ^ run[1].rotate_left(7) ^ run[2]));
+            let mut runs: Vec<u64> = runs.collect();
+            runs.sort_unstable();
+            runs.truncate(RUNS_MAX);
+            runs.dedup();
+            assert_eq!(WordRuns::of_text(&text, false).0, runs.into_iter().map(mix).collect::<Vec<_>>());
         }
     }
 

@@ -97,7 +97,7 @@ enum NumberedPlace {
 impl Group {
     fn on(view: &PageView<'_>, patterns: &[Pattern]) -> Self {
         let place = |place: &Place| match place {
-            Place::Constant(term) => view.find(term).map(NumberedPlace::Constant),
+            Place::Constant(term) => view.find(term.as_ref()).map(NumberedPlace::Constant),
             Place::Variable(variable) => Some(NumberedPlace::Variable(*variable)),
         };
         let patterns = patterns

@@ -139,8 +139,8 @@ impl<'a> PageView<'a> {
     }
 
     /// The number of a term, if the page has it.
-    pub(crate) fn find(&self, term: &Term) -> Option<u32> {
-        self.0.terms.borrow().find(term.as_ref())
+    pub(crate) fn find(&self, term: TermRef<'_>) -> Option<u32> {
+        self.0.terms.borrow().find(term)
     }
 
     /// The triples that have these numbers, where there are some.

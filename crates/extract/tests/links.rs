@@ -3,10 +3,10 @@
 #![expect(clippy::unwrap_used, clippy::needless_pass_by_value, reason = "the helpers are tests too")]
 
 use expect_test::{Expect, expect};
-use oxrdf::{GraphName, Literal, NamedNode, Quad, Term};
+use oxrdf::{GraphName, Literal, NamedNode, NamedNodeRef, Quad, Term};
 use proptest::prelude::*;
 use webloom_extract::{Extracted, LinkQuery, LinkRules, Scope, extract_links, follow_links};
-use webloom_model::vocab::{foaf, rdf, rdfs};
+use webloom_model::vocab::{dcterms, foaf, rdf, rdfs, xhv};
 use webloom_model::{PageGraph, PageLink, PageLinks, PageUrl, RobotsDirectives};
 
 const PAGE: &str = "https://example.org/page";
@@ -104,6 +104,52 @@ fn nofollow_is_obeyed_unless_told_otherwise() {
             3 https://example.org/a ""
             3 https://example.org/b """#]],
     );
+}
+
+#[test]
+fn descriptions_of_a_page_come_before_its_links() {
+    let says = |subject: &str, predicate: NamedNodeRef<'_>, object: Term| {
+        Quad::new(node(subject), predicate, object, GraphName::DefaultGraph)
+    };
+    let relates = |relation, target: &str| says(PAGE, relation, node(target).into());
+    let format = |target: &str, media_type: &str| {
+        says(target, dcterms::FORMAT, Literal::new_simple_literal(media_type).into())
+    };
+    let mut page = graph(vec![
+        see_also("https://example.org/first"),
+        relates(xhv::ALTERNATE, "https://example.org/de"),
+        format("https://example.org/de", "text/html"),
+        relates(xhv::ALTERNATE, "https://example.org/feed"),
+        format("https://example.org/feed", "application/rss+xml"),
+        relates(xhv::ALTERNATE, "https://example.org/typeless"),
+        relates(xhv::ALTERNATE, "https://example.org/foaf.rdf"),
+        format("https://example.org/foaf.rdf", "application/rdf+xml"),
+        relates(xhv::DESCRIBEDBY, "https://example.org/data#this"),
+        relates(xhv::META, "https://example.org/meta"),
+        // Something else's description.
+        says("https://example.org/first", xhv::DESCRIBEDBY, node("https://example.org/other").into()),
+        see_also("https://example.org/data"),
+        label("https://example.org/data", "Data"),
+    ]);
+    let rules = LinkRules::default();
+    check(
+        &page,
+        &rules,
+        expect![[r#"
+            3 https://example.org/foaf.rdf ""
+            3 https://example.org/data "Data"
+            3 https://example.org/meta ""
+            3 https://example.org/first """#]],
+    );
+    check(
+        &page,
+        &LinkRules { descriptions: false, ..rules.clone() },
+        expect![[r#"
+            3 https://example.org/first ""
+            3 https://example.org/data "Data""#]],
+    );
+    page.robots = RobotsDirectives { noindex: false, nofollow: true };
+    check(&page, &rules, expect!["nofollow: 5"]);
 }
 
 #[test]

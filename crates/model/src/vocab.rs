@@ -141,7 +141,13 @@ vocabulary! {
 
 vocabulary! {
     /// XHTML's link relations, for `rel` values.
-    xhv = "http://www.w3.org/1999/xhtml/vocab#" { LICENSE = "license", NEXT = "next", ALTERNATE = "alternate" }
+    xhv = "http://www.w3.org/1999/xhtml/vocab#" {
+        LICENSE = "license",
+        NEXT = "next",
+        ALTERNATE = "alternate",
+        DESCRIBEDBY = "describedby",
+        META = "meta",
+    }
 }
 
 vocabulary! {

@@ -517,6 +517,7 @@ fn read_links(reader: &mut Reader<'_>, seeds: &[PageUrl]) -> LinkRules {
     let drop: Vec<String> = reader.parsed_list("links.drop_parameters", |text| Ok(text.to_owned()));
     LinkRules {
         queries,
+        descriptions: reader.boolean("links.descriptions"),
         scope,
         drop_parameters: ParameterSet::new(drop.iter().map(String::as_str)),
         obey_nofollow: reader.boolean("politeness.obey_nofollow"),

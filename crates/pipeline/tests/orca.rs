@@ -49,9 +49,7 @@ fn web(request: &Request) -> Answer {
     match host.as_bytes()[0] {
         b'd' => dereferenceable(request, host, path),
         b'u' => described(host, path),
-        b'r' => Answer::html(format!(
-            "<p about=\"/id/page\" property=\"{VALUE}\">{host} page</p><a href=\"/private/x\">x</a>"
-        )),
+        b'r' => with_rdfa(host, path),
         b's' => endpoint(request, host, path),
         b'c' => portal(request, host, path),
         _ => Answer::not_found(),
@@ -78,6 +76,24 @@ fn dereferenceable(request: &Request, host: &str, path: &str) -> Answer {
     }
     (1..RESOURCES).for_each(|other| link(format!("http://{host}/id/{other}")));
     Answer::new("text/turtle", turtle)
+}
+
+/// A page with data in it, which names other documents that say more: one in a header, one in an element.
+fn with_rdfa(host: &str, path: &str) -> Answer {
+    match path {
+        "/" => Answer::html(format!(
+            "<link rel=alternate type=\"application/ld+json\" href=\"/alternate\">\
+             <link rel=alternate hreflang=de href=\"/private/de\"><a href=\"/private/x\">x</a>\
+             <p about=\"/id/page\" property=\"{VALUE}\">{host} page</p>"
+        ))
+        .with_header("Link", "</about#this>; rel=describedby; type=\"text/turtle\""),
+        "/about" => Answer::new("text/turtle", triple(host, "about")),
+        "/alternate" => {
+            let body = serde_json::json!({"@id": "/id/alternate", VALUE: format!("{host} alternate")});
+            Answer::new("application/ld+json", body.to_string())
+        }
+        _ => panic!("http://{host}{path} was asked for"),
+    }
 }
 
 /// A description in the usual place, a dump, and one that may not be fetched.
@@ -143,7 +159,7 @@ fn expected() -> BTreeSet<String> {
         values.extend((0..ROWS).map(|row| format!("u{node}.example {row}")));
         values.extend(["void", "example"].map(|name| format!("u{node}.example {name}")));
         values.extend((0..ROWS).map(|row| format!("s{node}.example {row}")));
-        values.insert(format!("r{node}.example page"));
+        values.extend(["page", "about", "alternate"].map(|name| format!("r{node}.example {name}")));
         values.insert(format!("c{node}.example file"));
     }
     values

@@ -242,6 +242,12 @@ SELECT ?link ?anchor WHERE { ?item a rss:item ; rss:link ?link OPTIONAL { ?item 
          link's text, and ?page is the page itself.",
     ),
     field(
+        "links.descriptions",
+        "true",
+        "Follow what a page names as its description in RDF, before its other links: `describedby`, `meta`, and `alternate` with\n\
+         a type of RDF, in `<link>` elements and `Link` headers.",
+    ),
+    field(
         "links.drop_parameters",
         r#"[
     "aspsessionid*", "cfid", "cftoken", "dclid", "fbclid", "gbraid", "gclid", "gclsrc", "igshid", "jsessionid", "mc_cid",
