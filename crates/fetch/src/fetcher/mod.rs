@@ -317,7 +317,8 @@ impl Fetcher {
                     Err(reason) => FetchOutcome::NotFetched(NotFetched::BadRedirect { reason }),
                 })
             }
-            code @ (408 | 425 | 429 | 500 | 502 | 503 | 504) => {
+            // 407 is the word of a proxy, not of the host.
+            code @ (407 | 408 | 425 | 429 | 500 | 502 | 503 | 504) => {
                 let retry_after = headers::retry_after(&answer.headers, self.clock.wall());
                 hint.retry_after = retry_after;
                 self.discard(url, answer, tape).await;

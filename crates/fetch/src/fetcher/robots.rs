@@ -162,8 +162,8 @@ impl Fetcher {
                         Err(_) => return Ok(()),
                     }
                 }
-                // 429 is a 4xx by number only: the host has a robots.txt and is busy.
-                status @ (408 | 425 | 429 | 500..) => {
+                // 429 is a 4xx by number only: the host has a robots.txt and is busy. 407 is the word of a proxy.
+                status @ (407 | 408 | 425 | 429 | 500..) => {
                     let retry_after = headers::retry_after(&answer.headers, self.clock.wall());
                     hint.retry_after = retry_after;
                     self.discard(&url, answer, tape).await;

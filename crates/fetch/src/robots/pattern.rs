@@ -25,7 +25,7 @@ impl Form {
     pub fn of_pattern(self, pattern: &[u8]) -> Vec<u8> {
         match self {
             Self::Literal => literal(pattern),
-            Self::Normal => normal(pattern),
+            Self::Normal => normal_pattern(pattern),
         }
     }
 }
@@ -90,8 +90,19 @@ fn literal(pattern: &[u8]) -> Vec<u8> {
     written
 }
 
-/// The normal form of a pattern or a path. Escapes of `*` and `$` stay, for bare they would mean something else.
-pub(super) fn normal(text: &[u8]) -> Vec<u8> {
+/// The normal form of a path. Here `*` and `$` are bytes like others, which patterns have to write escaped.
+pub(super) fn normal_path(path: &[u8]) -> Vec<u8> {
+    normal(path, |byte, _| matches!(byte, b'*' | b'$'))
+}
+
+/// The normal form of a pattern. A dollar sign that is not the last byte means itself.
+fn normal_pattern(pattern: &[u8]) -> Vec<u8> {
+    normal(pattern, |byte, after| byte == b'$' && !after.is_empty())
+}
+
+/// The normal form of a text. Escapes of `*` and `$` stay, for bare they may mean something else; which bare ones are escaped is told
+/// by the byte and what follows it.
+fn normal(text: &[u8], escapes: impl Fn(u8, &[u8]) -> bool) -> Vec<u8> {
     let mut written = Vec::with_capacity(text.len());
     let mut in_query = false;
     let mut rest = text;
@@ -127,6 +138,7 @@ pub(super) fn normal(text: &[u8]) -> Vec<u8> {
                 push_escape(&mut written, byte);
             }
             b'\'' if in_query => push_escape(&mut written, byte),
+            _ if escapes(byte, after) => push_escape(&mut written, byte),
             _ => written.push(byte),
         }
     }
@@ -221,6 +233,27 @@ mod tests {
         }
     }
 
+    #[test]
+    fn stars_and_dollars_mean_themselves_when_they_are_escaped() {
+        for (pattern, path, expected) in [
+            ("/st%2Ar", "/st*r", true),
+            ("/st%2ar", "/st%2Ar", true),
+            ("/st%2Ar", "/star", false),
+            ("/st*r", "/st*r", true),
+            ("/e%24", "/e$", true),
+            ("/e%24", "/e%24x", true),
+            ("/e%24", "/e", false),
+            ("/e$", "/e", true),
+            ("/e$", "/e$", false),
+            ("/a$b", "/a$bc", true),
+            ("/a$b", "/a%24bc", true),
+            ("/*$", "/any$thing", true),
+        ] {
+            let pattern = Form::Normal.of_pattern(pattern.as_bytes());
+            assert_eq!(covers(&pattern, &normal_path(path.as_bytes())), expected, "{pattern:?} {path}");
+        }
+    }
+
     /// What `covers` means, written so that it can be seen to be right, in exponential time.
     fn covers_naively(pattern: &[u8], path: &[u8]) -> bool {
         match (pattern.split_first(), path.split_first()) {
@@ -244,9 +277,11 @@ mod tests {
 
         #[test]
         fn normal_forms_stay_as_they_are(text in prop::collection::vec(any::<u8>(), 0..40)) {
-            let once = normal(&text);
-            prop_assert!(once.is_ascii());
-            prop_assert_eq!(&normal(&once), &once);
+            for normal in [normal_path, normal_pattern] {
+                let once = normal(&text);
+                prop_assert!(once.is_ascii());
+                prop_assert_eq!(&normal(&once), &once);
+            }
             prop_assert!(literal(&text).is_ascii());
         }
 

@@ -11,7 +11,7 @@ use std::time::Duration;
 use webloom_model::PageUrl;
 
 use super::lines::{Directive, Key, directives};
-use super::pattern::{Form, covers, normal, path_of_url};
+use super::pattern::{Form, covers, normal_path, path_of_url};
 use crate::headers::PAUSE_MAX;
 
 /// Bytes of a robots.txt that are read; RFC 9309 asks for 500 KiB at least.
@@ -132,7 +132,7 @@ impl RobotsRules {
     pub fn allows(&self, url: &PageUrl) -> bool {
         // The file that forbids everything must be readable to be obeyed.
         url.path_and_query() == "/robots.txt"
-            || self.normal.decide(&normal(url.path_and_query().as_bytes())).allowed
+            || self.normal.decide(&normal_path(url.path_and_query().as_bytes())).allowed
     }
 
     /// The same for the text of a URL, which need not be whole and is taken as it is: no escape is read, and none is

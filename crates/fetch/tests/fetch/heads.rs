@@ -68,6 +68,7 @@ async fn statuses_mean_what_they_mean() {
         ("408 Request Timeout", "", "failed: answered 408, to be tried again"),
         ("425 Too Early", "", "failed: answered 425, to be tried again"),
         ("429 Too Many Requests", "", "failed: answered 429, to be tried again"),
+        ("407 Proxy Authentication Required", "", "failed: answered 407, to be tried again"),
         ("500 Oops", "", "failed: answered 500, to be tried again"),
         ("502 Bad Gateway", "", "failed: answered 502, to be tried again"),
         ("503 Unavailable", "", "failed: answered 503, to be tried again"),

@@ -101,6 +101,7 @@ async fn without_robots_nothing_is_fetched() {
         ("501", vec![send(answer("501 What", "", b""))], "answered 501, to be tried again"),
         ("503", vec![send(answer("503 Busy", "Retry-After: 9", b""))], "answered 503, to be tried again"),
         ("429", vec![send(answer("429 Slow", "", b""))], "answered 429, to be tried again"),
+        ("407", vec![send(answer("407 Who", "", b""))], "answered 407, to be tried again"),
         ("closed", vec![Step::Close], "broken answer: "),
         ("slow", vec![pause(60_000)], "headers took longer than 100ms"),
         (
