@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use webloom_frontier::contract::ManualClock;
-use webloom_frontier::{Blob, FjallFrontier, FrontierConfig, MemoryFrontier, UrlState, UrlStatus};
+use webloom_frontier::{Blob, FjallFrontier, FrontierConfig, MemoryFrontier, Recrawl, UrlState, UrlStatus};
 use webloom_model::{
     Clock, Frontier, FrontierError, Injection, LeaseAnswer, LeaseId, LinkCandidate, PageUrl, Settlement,
     SettlementKind,
@@ -227,4 +227,38 @@ fn a_page_that_is_wanted_now_brings_its_host_from_the_disk() {
     order.sort();
     order.dedup();
     assert_eq!(order.len(), seeds.len() + 1);
+}
+
+#[test]
+fn a_page_that_is_gone_for_a_while_is_visited_again() {
+    const INTERVAL: Duration = Duration::from_secs(60);
+    let directory = tempfile::tempdir().unwrap();
+    let clock = ManualClock::new();
+    let config = || FrontierConfig { recrawl: Recrawl::Every(INTERVAL), ..FrontierConfig::default() };
+    let mut frontier = FjallFrontier::open(directory.path(), config(), clock.clone()).unwrap();
+    frontier
+        .offer(&["http://a.example/", "http://b.example/"].map(|text| LinkCandidate::seed(url(text))))
+        .unwrap();
+    let visit = |frontier: &FjallFrontier, kind| {
+        let LeaseAnswer::Leased(leases) = frontier.lease(10).unwrap() else { panic!("a visit is due") };
+        let ends = leases.iter().map(|lease| match lease.url().host() {
+            "a.example" => end(lease.id, kind),
+            _ => end(lease.id, SettlementKind::NoPage),
+        });
+        frontier.settle(ends.collect()).unwrap();
+        let counts = frontier.counts();
+        (leases.len(), counts.indexed, counts.no_page, counts.queued)
+    };
+    assert_eq!(visit(&frontier, SettlementKind::Indexed), (2, 1, 1, 0));
+    // What never was a page is not asked for again.
+    for (kind, indexed) in
+        [(SettlementKind::NoPage, 0), (SettlementKind::NoPage, 0), (SettlementKind::Indexed, 1)]
+    {
+        clock.advance(INTERVAL);
+        assert_eq!(visit(&frontier, kind), (1, indexed, 2 - indexed, 0), "{kind:?}");
+        drop(frontier);
+        frontier = FjallFrontier::open(directory.path(), config(), clock.clone()).unwrap();
+    }
+    clock.advance(INTERVAL);
+    assert_eq!(visit(&frontier, SettlementKind::Unchanged), (1, 1, 1, 0));
 }

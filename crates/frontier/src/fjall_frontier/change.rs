@@ -279,6 +279,10 @@ impl<'a> Change<'a> {
                         StageRecord::NoPage { at_ms }
                     };
                     life.next_visit_ms = None;
+                    // What was a page once may be one again: a server that is down for a moment must not end that.
+                    if life.visits > 0 && !life.banned {
+                        self.plan_visit(ending.place.position, &mut life, at_ms)?;
+                    }
                 }
                 SettlementKind::Retry(wish) => {
                     let pause = self.config.retry_pause(url.as_str(), ending.attempt, wish);

@@ -43,6 +43,11 @@ impl Known<'_> {
     }
 }
 
+/// A score as scores are; what is no number is none.
+fn bounded(score: f32) -> Option<f32> {
+    (!score.is_nan()).then(|| score.clamp(-1.0, 1.0))
+}
+
 impl FjallFrontier {
     /// The life of a URL so far, in short; nothing when it was never queued.
     pub fn lookup(&self, url: &PageUrl) -> Result<Option<UrlState>, FrontierError> {
@@ -71,7 +76,9 @@ impl FjallFrontier {
             let candidates: Vec<(LinkCandidate, Option<f32>)> = injections
                 .iter()
                 .filter(|injection| !injection.blacklisted)
-                .map(|injection| (LinkCandidate::seed(injection.url.clone()), injection.score))
+                .map(|injection| {
+                    (LinkCandidate::seed(injection.url.clone()), injection.score.and_then(bounded))
+                })
                 .collect();
             let wishes: Vec<Wish<'_>> =
                 candidates.iter().map(|(candidate, score)| Wish { candidate, score: *score }).collect();
@@ -133,7 +140,7 @@ impl FjallFrontier {
     ) -> Result<bool, FrontierError> {
         let host = known.url.host();
         let before = known.place();
-        known.life.score = Some(score).filter(|score| !score.is_nan());
+        known.life.score = bounded(score);
         let place = known.place();
         match known.life.stage {
             StageRecord::Queued if !core.scheduler.is_out(host, before) => {

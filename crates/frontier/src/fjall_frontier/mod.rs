@@ -307,6 +307,7 @@ impl FjallFrontier {
             let url_key = self.store.secret.key(candidate.url.as_str());
             let Some(mut life) = change.life(url_key)? else { continue };
             let host = candidate.url.host();
+            let mut is_told = true;
             match life.stage {
                 StageRecord::Waiting { .. } if !revisit => {
                     let record = &mut change.changed_host(host)?.record;
@@ -317,6 +318,11 @@ impl FjallFrontier {
                     record.indexed = record.indexed.saturating_sub(1);
                     change.indexed -= 1;
                 }
+                // It is no page of the index, so nobody need be told that it is none for now.
+                StageRecord::NoPage { .. } if revisit => {
+                    change.no_page -= 1;
+                    is_told = false;
+                }
                 // Something else became of it meanwhile.
                 _ => continue,
             }
@@ -325,7 +331,9 @@ impl FjallFrontier {
             change.put_life(url_key, &life)?;
             let place = Place::new(life.score, candidate.depth, position);
             change.enqueue(host, place, attempt)?.fresh.push((place, attempt));
-            told.push((candidate.url, revisit));
+            if is_told {
+                told.push((candidate.url, revisit));
+            }
         }
         // From here to the scheduler's hearing of it nobody may read the queues.
         let core = &mut *self.core.lock();
