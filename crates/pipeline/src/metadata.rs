@@ -160,11 +160,12 @@ pub fn of_source(
     kind: &str,
     triples: u64,
     found_in: Option<&PageUrl>,
+    is_done: bool,
     reason: Option<&str>,
 ) -> Vec<Triple> {
     let candidate = LinkCandidate { found_on: found_in.cloned(), ..LinkCandidate::seed(url.clone()) };
     let mut about = About::new(&Lease { id: LeaseId(0), candidate, attempt: 0, validators: None });
-    about.say(wl::OUTCOME, Literal::from(if reason.is_some() { "failed" } else { "indexed" }));
+    about.say(wl::OUTCOME, Literal::from(if is_done { "indexed" } else { "failed" }));
     about.say(wl::SOURCE_KIND, Literal::from(kind));
     about.say(wl::STATEMENTS, integer(triples));
     about.say(prov::GENERATED_AT_TIME, date_time(&jiff::Timestamp::now()));

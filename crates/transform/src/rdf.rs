@@ -1,7 +1,7 @@
 //! Documents that are RDF already: Turtle, TriG, N-Triples, N-Quads, RDF/XML.
 //!
 //! The parsers are Oxigraph's, strict and able to go on after a mistake: what parses is kept, what
-//! does not is a diagnostic with its line. RDF/XML goes through [`xml_guard`] first, because its
+//! does not is a diagnostic with its line. In N-Triples and N-Quads a mistake costs its line and no other. RDF/XML goes through [`xml_guard`] first, because its
 //! parser expands entities without bound and compares every attribute with every other.
 
 mod canonical;
@@ -45,13 +45,71 @@ pub(crate) fn read_trig(base: &PageUrl, text: &str, sink: &mut Sink<'_>) {
 
 /// Reads N-Triples.
 pub(crate) fn read_n_triples(text: &str, sink: &mut Sink<'_>) {
-    let statements = NTriplesParser::new().for_slice(text).map(|triple| triple.map(in_default_graph));
-    read_statements(statements, "n-triples-syntax", sink);
+    let parse = |text| NTriplesParser::new().for_slice(text).map(|triple| triple.map(in_default_graph));
+    read_lines(text, parse, "n-triples-syntax", sink);
 }
 
 /// Reads N-Quads.
 pub(crate) fn read_n_quads(text: &str, sink: &mut Sink<'_>) {
-    read_statements(NQuadsParser::new().for_slice(text), "n-quads-syntax", sink);
+    read_lines(text, |text| NQuadsParser::new().for_slice(text), "n-quads-syntax", sink);
+}
+
+/// Reads statements that are a line each. After a mistake the parser goes on where it believes the next statement to be, which behind a
+/// missing quote is nowhere; a new one goes on with the next line.
+fn read_lines<'t, I: Iterator<Item = Result<Quad, TurtleSyntaxError>>>(
+    text: &'t str,
+    parse: impl Fn(&'t str) -> I,
+    code: &'static str,
+    sink: &mut Sink<'_>,
+) {
+    sink.begin_block();
+    let (mut rest, mut lines_before) = (text, 0);
+    for _ in 0..MISTAKES_MAX {
+        let Some(error) = read_until_mistake(parse(rest), sink) else { return };
+        let start = error.location().start;
+        let message = lower_first(error.message());
+        sink.diagnose(Diagnostic::warning(code, message).at_line(lines_before + start.line + 1));
+        let at = usize::try_from(start.offset).unwrap_or(usize::MAX).min(rest.len());
+        let Some(end) = rest.as_bytes()[at..].iter().position(|byte| matches!(byte, b'\n' | b'\r')) else {
+            return;
+        };
+        // Behind an end of line there is a whole character.
+        let (read, after) = rest.split_at(at + end + 1);
+        lines_before += newlines(read.as_bytes());
+        rest = after;
+    }
+    give_up(code, sink);
+}
+
+/// Reads statements to the end, or as many as there may be, or to the first mistake, which is given.
+fn read_until_mistake(
+    statements: impl Iterator<Item = Result<Quad, TurtleSyntaxError>>,
+    sink: &mut Sink<'_>,
+) -> Option<TurtleSyntaxError> {
+    for (number, statement) in statements.enumerate() {
+        if number % STATEMENTS_PER_LOOK == 0 && is_too_late(sink) {
+            return None;
+        }
+        match statement {
+            Ok(quad) => {
+                if !sink.push(quad) {
+                    return None;
+                }
+            }
+            Err(error) => return Some(error),
+        }
+    }
+    None
+}
+
+/// True when there is no time left, and then says so.
+fn is_too_late(sink: &mut Sink<'_>) -> bool {
+    let is_late = Instant::now() >= sink.deadline();
+    if is_late {
+        let message = "reading took too long; the rest of the document was left out";
+        sink.diagnose(Diagnostic::warning("rdf-cut", message));
+    }
+    is_late
 }
 
 fn in_default_graph(triple: Triple) -> Quad {
@@ -66,9 +124,8 @@ fn read_statements(
     sink.begin_block();
     let mut mistakes = 0;
     for (number, statement) in statements.enumerate() {
-        if number % STATEMENTS_PER_LOOK == 0 && Instant::now() >= sink.deadline() {
-            let message = "reading took too long; the rest of the document was left out";
-            return sink.diagnose(Diagnostic::warning("rdf-cut", message));
+        if number % STATEMENTS_PER_LOOK == 0 && is_too_late(sink) {
+            return;
         }
         match statement {
             Ok(quad) => {

@@ -286,6 +286,18 @@ fn rdf_documents_keep_what_parses() {
             _:0 <urn:b> "é" .
             ! warning: line 2: the subject of a triple must be an IRI or a blank node [n-triples-syntax]"#]],
     );
+    // A mistake costs its line and no other, even where a quote is missing.
+    check(
+        "application/n-triples",
+        "<urn:a> <urn:b> _:c .\r\n<urn:a> <urn:b> \"no end .\r\n\r\n_:c <urn:b> \"d\" .\n<urn:a> <urn:b> <no .\n<urn:a> <urn:b> <urn:e> .\n\"",
+        expect![[r#"
+            <urn:a> <urn:b> _:0 .
+            _:0 <urn:b> "d" .
+            <urn:a> <urn:b> <urn:e> .
+            ! warning: line 2: line jumps are not allowed in string literals, use \n [n-triples-syntax]
+            ! warning: line 5: invalid IRI code point ' ' [n-triples-syntax]
+            ! warning: line 7: unexpected end of file [n-triples-syntax]"#]],
+    );
     check(
         "application/n-quads",
         "_:a <urn:b> _:c _:g .\n<urn:a> <urn:b> <urn:c> <urn:g> .",

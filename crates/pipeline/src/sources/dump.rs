@@ -1,13 +1,16 @@
 //! A dump: a file of RDF that is too long for a page.
 //!
 //! In: its URL. Out: its triples in the graph of that name, a batch at a time, as they are parsed. The file waits on disk as it
-//! came; unpacked it exists only as a stream. Broken statements are passed over where the syntax lets one go on. A dump that was
+//! came; unpacked it exists only as a stream. Broken statements are passed over where the syntax lets one go on, and counted. A dump that was
 //! interrupted begins anew, and its first batch replaces what was there.
+
+mod lines;
 
 use std::io::{BufRead, BufReader, Cursor, Read};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
+use lines::Lines;
 use oxrdf::{NamedOrBlankNode, Quad, Term, Triple};
 use oxrdfio::{JsonLdProfileSet, RdfFormat, RdfParseError, RdfParser};
 use webloom_fetch::Wanted;
@@ -48,28 +51,30 @@ pub(super) async fn step(crawl: &Crawl, state: &SourceState) -> Result<Step, Tro
         if sources.is_halted() { Err(Trouble::Halted) } else { Ok(()) }
     };
     let loaded = tokio::task::spawn_blocking(move || load(&page, &url, commit));
-    let triples = loaded.await.map_err(|panic| Trouble::Final(format!("it broke a parser: {panic}")))??;
-    Ok(Step { done: true, triples, ..Step::default() })
+    let (triples, remark) =
+        loaded.await.map_err(|panic| Trouble::Final(format!("it broke a parser: {panic}")))??;
+    Ok(Step { done: true, triples, remark, ..Step::default() })
 }
 
-/// Parses a dump and hands on its triples, a batch at a time. Gives how many there were.
+/// Parses a dump and hands on its triples, a batch at a time. Gives how many there were, and what could not be read.
 fn load(
     page: &FetchedPage,
     url: &PageUrl,
     mut commit: impl FnMut(GraphWrite) -> Result<(), Trouble>,
-) -> Result<u64, Trouble> {
+) -> Result<(u64, Option<String>), Trouble> {
     let unreadable = |error: std::io::Error| Trouble::Final(format!("it cannot be unpacked: {error}"));
     let mut plain = BufReader::with_capacity(1 << 18, unpacked(page).map_err(unreadable)?);
     let format = format_of(page, plain.fill_buf().map_err(unreadable)?);
     let scope = BlankScope::new(url.as_str());
-    let (mut triples, mut count, mut errors_in_a_row) = (Vec::new(), 0, 0);
+    let (mut triples, mut count, mut broken, mut errors_in_a_row) = (Vec::new(), 0, 0_u64, 0);
     let mut mode = WriteMode::Replace;
     let mut flush = |triples: Vec<Triple>| {
         let write = GraphWrite { graph: url.graph_name().into(), mode, triples, text: None };
         mode = WriteMode::Add;
         commit(write)
     };
-    let mut problem = None;
+    // The first that is wrong with a statement, and what ended the reading.
+    let (mut problem, mut end) = (None, None);
     for quad in parsed(plain, format, &page.url) {
         match quad {
             Ok(quad) => {
@@ -82,25 +87,33 @@ fn load(
             }
             Err(RdfParseError::Syntax(error)) => {
                 errors_in_a_row += 1;
+                broken += 1;
                 problem.get_or_insert_with(|| error.to_string());
                 if errors_in_a_row >= ERRORS_IN_A_ROW_MAX {
+                    end = Some(format!("{ERRORS_IN_A_ROW_MAX} broken statements in a row"));
                     break;
                 }
             }
             Err(RdfParseError::Io(error)) => {
-                problem = Some(error.to_string());
+                end = Some(error.to_string());
                 break;
             }
         }
     }
     flush(triples)?;
-    match problem {
-        Some(problem) if count == 0 => Err(Trouble::Final(format!("there is no RDF in it: {problem}"))),
-        Some(problem) => {
-            tracing::warn!(dump = %url, problem, "a part of a dump could not be read");
-            Ok(count)
+    let problem =
+        problem.map(|problem| format!("{broken} statements could not be read, the first: {problem}"));
+    let end = end.map(|end| format!("it was not read to its end: {end}"));
+    let remarks: Vec<String> = problem.into_iter().chain(end).collect();
+    let remark = (!remarks.is_empty()).then(|| remarks.join("; "));
+    match remark {
+        Some(remark) if count == 0 => Err(Trouble::Final(format!("there is no RDF in it: {remark}"))),
+        remark => {
+            if let Some(remark) = &remark {
+                tracing::warn!(dump = %url, remark, "a part of a dump could not be read");
+            }
+            Ok((count, remark))
         }
-        None => Ok(count),
     }
 }
 
@@ -118,22 +131,25 @@ fn unpacked(page: &FetchedPage) -> std::io::Result<Box<dyn Read + Send>> {
 }
 
 /// The statements of a stream, as they are read.
-pub(super) fn parsed<R: Read>(
+pub(super) fn parsed<'r, R: Read + 'r>(
     plain: R,
     format: RdfFormat,
     base: &PageUrl,
-) -> impl Iterator<Item = Result<Quad, RdfParseError>> {
+) -> Box<dyn Iterator<Item = Result<Quad, RdfParseError>> + 'r> {
     let bytes_max = match format {
         RdfFormat::NTriples | RdfFormat::NQuads | RdfFormat::Turtle | RdfFormat::TriG => UNPACKED_BYTES_MAX,
         _ => WHOLE_BYTES_MAX,
     };
     let nests = matches!(format, RdfFormat::Turtle | RdfFormat::TriG);
     let guarded = Guarded { inner: plain, left: bytes_max, nests, depth: 0, last: 0 };
+    if matches!(format, RdfFormat::NTriples | RdfFormat::NQuads) {
+        return Box::new(Lines::new(guarded, format));
+    }
     let mut parser = RdfParser::from_format(format);
     if let Ok(with_base) = parser.clone().with_base_iri(base.as_str()) {
         parser = with_base;
     }
-    parser.for_reader(guarded)
+    Box::new(parser.for_reader(guarded))
 }
 
 /// By the name, by the header, by how it begins.
@@ -239,7 +255,7 @@ mod tests {
             Ok(())
         });
         match count {
-            Ok(count) => {
+            Ok((count, _)) => {
                 assert_eq!(count as usize, writes.iter().map(|write| write.triples.len()).sum::<usize>());
                 Ok(writes)
             }

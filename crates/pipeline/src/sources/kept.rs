@@ -75,6 +75,10 @@ impl SourceState {
         }
     }
 
+    fn is(&self, spec: &SourceSpec) -> bool {
+        self.kind == spec.kind && self.url == spec.url
+    }
+
     /// Whether less can be asked for at once.
     pub fn can_shrink(&self) -> bool {
         self.kind == SourceKind::Sparql && self.page_size > PAGE_SIZE_MIN
@@ -109,6 +113,7 @@ impl Sources {
         let taken = vec![false; states.len()];
         let mut table = Table { states, taken };
         table.add(specs, None);
+        table.revive(specs);
         let busy = table.states.iter().any(|state| state.status == Status::Waiting);
         let sources = Self {
             file: file.to_owned(),
@@ -167,7 +172,7 @@ impl Sources {
             state.page_size = step.page_size;
             state.triples += step.triples;
             state.attempts = 0;
-            state.reason = None;
+            state.reason = step.remark;
             if step.done {
                 state.status = Status::Done;
             }
@@ -214,9 +219,18 @@ impl Sources {
 }
 
 impl Table {
+    /// Whoever names a source that was given up wants it tried again.
+    fn revive(&mut self, specs: &[SourceSpec]) {
+        let given_up = self.states.iter_mut().filter(|state| state.status == Status::GivenUp);
+        for state in given_up.filter(|state| specs.iter().any(|spec| state.is(spec))) {
+            state.status = Status::Waiting;
+            state.attempts = 0;
+        }
+    }
+
     fn add(&mut self, specs: &[SourceSpec], found_in: Option<&PageUrl>) {
         for spec in specs {
-            let is_known = self.states.iter().any(|state| state.kind == spec.kind && state.url == spec.url);
+            let is_known = self.states.iter().any(|state| state.is(spec));
             if !is_known && self.states.len() < SOURCES_MAX {
                 self.states.push(SourceState::new(spec.clone(), found_in.cloned()));
                 self.taken.push(false);
@@ -258,6 +272,11 @@ mod tests {
         );
         again.halt();
         assert!(Sources::open(&file, &[]).unwrap().is_busy());
+        // What was given up is tried again by those who name it.
+        again.give_up(0, "away".to_owned()).unwrap();
+        assert_eq!(Sources::open(&file, &[]).unwrap().state(0).status, Status::GivenUp);
+        let state = Sources::open(&file, &specs).unwrap().state(0);
+        assert_eq!((state.status, state.offset), (Status::Waiting, 100));
 
         std::fs::write(&file, "{").unwrap();
         assert!(Sources::open(&file, &specs).unwrap_err().to_string().contains("sources.json"));

@@ -134,6 +134,8 @@ struct Step {
     sources: Vec<SourceSpec>,
     /// Resources it names.
     seeds: Vec<PageUrl>,
+    /// What could not be had, though it is done.
+    remark: Option<String>,
 }
 
 /// Why a step came to nothing.
@@ -149,6 +151,13 @@ enum Trouble {
     Halted,
     /// Nothing can be stored any more.
     Crawl(CrawlError),
+}
+
+impl Trouble {
+    /// To be tried again, for a reason that says nothing of when.
+    fn later(reason: String) -> Self {
+        Self::Later { reason, pause: None, overloaded: false, refused: false }
+    }
 }
 
 impl From<CrawlError> for Trouble {
@@ -272,13 +281,13 @@ fn offer(crawl: &Crawl, state: &SourceState, step: &Step) -> Result<(), CrawlErr
 
 /// Stores what is known about a source that is done or given up.
 fn note(crawl: &Crawl, state: &SourceState) -> Result<(), CrawlError> {
-    let reason = (state.status == Status::GivenUp).then(|| state.reason.clone().unwrap_or_default());
     let triples = metadata::of_source(
         &state.url,
         state.kind.as_str(),
         state.triples,
         state.found_in.as_ref(),
-        reason.as_deref(),
+        state.status == Status::Done,
+        state.reason.as_deref(),
     );
     let write = GraphWrite::replace(state.url.meta_graph_name(), triples);
     crawl.index.commit(&Batch { writes: vec![write] })?;
@@ -335,6 +344,8 @@ async fn follow(
                     NotFetched::Status { status: 400 | 413 | 414 | 422 | 501 } => {
                         Trouble::Refused(reason.to_string())
                     }
+                    // A host that does not answer may answer later.
+                    NotFetched::RobotsUnreachable { .. } => Trouble::later(reason.to_string()),
                     _ => Trouble::Final(reason.to_string()),
                 });
             }
@@ -351,7 +362,13 @@ async fn follow(
             }
             FetchOutcome::Fetched(page) => {
                 crawl.counters.wire_bytes.fetch_add(page.wire_bytes, Relaxed);
-                return Ok(*page);
+                // Of a page a half is better than nothing; half a data set would pass for the whole.
+                let broken_off =
+                    page.diagnostics.iter().find(|diagnostic| diagnostic.code == "body-ended-early");
+                return match broken_off {
+                    Some(diagnostic) => Err(Trouble::later(diagnostic.message.clone())),
+                    None => Ok(*page),
+                };
             }
         }
     }
