@@ -8,7 +8,7 @@ use oxrdf::{GraphName, Quad, Triple};
 use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
 use tracing::{debug, warn};
-use webloom_detect::detect;
+use webloom_detect::{detect, detect_named};
 use webloom_extract::{Novelty, Verdict, WordRuns, extract_links};
 use webloom_fetch::Tape;
 use webloom_index::{GraphWrite, WriteMode};
@@ -351,12 +351,17 @@ pub(crate) fn weave(
     answers: Option<&Answers>,
 ) -> Weft {
     let validators = validators_of(&page);
-    if is_as_before(&lease, &page, &validators) {
+    if is_as_before(&lease, &validators) {
         counters.not_a_page("unchanged");
         return Weft::Woven(Box::new(unchanged(&lease, validators)));
     }
+    let digest = digest_of(&page);
     let newly = if answers.is_none() { pages } else { 0 };
-    let detected = counters.time(Phase::Detect, newly, || detect(page));
+    let detected = counters.time(Phase::Detect, newly, || match is_named_as_sitemap(&lease) {
+        // A list of URLs is a sitemap where somebody says so, whatever its name.
+        true => detect_named(page, "sitemap.txt"),
+        false => detect(page),
+    });
     let answers = match answers {
         None if rules::asks_outside(&detected, &spec.transform) => return Weft::Asks(Box::new(detected)),
         answers => answers.unwrap_or(const { &Answers(Vec::new()) }),
@@ -374,7 +379,6 @@ pub(crate) fn weave(
     let mut diagnostics = detected.page.diagnostics.clone();
     diagnostics.append(&mut graph.diagnostics);
     diagnostics.append(&mut extracted.diagnostics);
-    let digest = validators.digest.unwrap_or_default();
     let mut woven = store(spec, lease, &detected, &digest, graph, extracted.links, &diagnostics);
     woven.settlement.validators = Some(validators);
     Weft::Woven(Box::new(woven))
@@ -384,9 +388,36 @@ pub(crate) fn weave(
 fn validators_of(page: &FetchedPage) -> Validators {
     // A header of kilobytes is no name for a page, and would be kept with every URL.
     const FIELD_BYTES_MAX: usize = 512;
-    let field =
-        |name: &str| page.header(name).filter(|value| value.len() <= FIELD_BYTES_MAX).map(str::to_owned);
-    Validators { etag: field("etag"), last_modified: field("last-modified"), digest: Some(digest_of(page)) }
+    /// What came was not all of it.
+    const CUT: [&str; 4] = ["body-ended-early", "body-cut", "broken-compression", "compression-ratio"];
+    // A half must not be taken for the whole that its name stands for: the rest would never be asked for.
+    let is_whole = !page.diagnostics.iter().any(|diagnostic| CUT.contains(&&*diagnostic.code));
+    let field = |name: &str| {
+        page.header(name).filter(|value| is_whole && value.len() <= FIELD_BYTES_MAX).map(str::to_owned)
+    };
+    let recognised = Some(recognised_by(page));
+    Validators { etag: field("etag"), last_modified: field("last-modified"), digest: recognised }
+}
+
+/// What a page that comes whole is recognised by: its bytes, and the headers that say something of their own.
+fn recognised_by(page: &FetchedPage) -> [u8; 32] {
+    const TELLING: [&str; 2] = ["link", "x-robots-tag"];
+    let mut told =
+        TELLING.iter().flat_map(|name| page.header_all(name).map(move |value| (name, value))).peekable();
+    if told.peek().is_none() {
+        return digest_of(page);
+    }
+    let mut hasher = Sha256::new_with_prefix(digest_of(page));
+    for (name, value) in told {
+        hasher.update(format!("{name}: {value}\n"));
+    }
+    hasher.finalize().into()
+}
+
+/// True for what a robots.txt names as a sitemap.
+fn is_named_as_sitemap(lease: &Lease) -> bool {
+    let found_on = lease.candidate.found_on.as_ref();
+    found_on.is_some_and(|page| page.path_and_query() == "/robots.txt")
 }
 
 /// SHA-256 of the body.
@@ -394,14 +425,10 @@ pub fn digest_of(page: &FetchedPage) -> [u8; 32] {
     Sha256::digest(&page.body).into()
 }
 
-/// Whether a page that came whole is the one that is in the index. Headers that say something of their own must be read
-/// again.
-fn is_as_before(lease: &Lease, page: &FetchedPage, validators: &Validators) -> bool {
+/// Whether a page that came whole is the one that is in the index.
+fn is_as_before(lease: &Lease, validators: &Validators) -> bool {
     let kept = lease.validators.as_ref().and_then(|kept| kept.digest);
-    kept.is_some()
-        && kept == validators.digest
-        && page.header("x-robots-tag").is_none()
-        && page.header("link").is_none()
+    kept.is_some() && kept == validators.digest
 }
 
 /// Nothing is written: graph, words and metadata are what they were.
@@ -505,11 +532,14 @@ fn without_page(crawl: &Crawl, lease: Lease, outcome: FetchOutcome) -> Woven {
                     Vec::new()
                 }
             };
-            Woven::new(
-                vec![metadata_write(lease.url(), metadata::of_redirect(&lease, &redirect))],
-                settle(SettlementKind::NoPage, links),
-            )
-            .told(entry_without_page(&lease, "redirect", Some(redirect.status), None))
+            let mut writes = emptied(&lease);
+            writes.push(metadata_write(lease.url(), metadata::of_redirect(&lease, &redirect)));
+            Woven::new(writes, settle(SettlementKind::NoPage, links)).told(entry_without_page(
+                &lease,
+                "redirect",
+                Some(redirect.status),
+                None,
+            ))
         }
         FetchOutcome::NotFetched(reason) => {
             crawl.counters.not_a_page(match &reason {
@@ -521,11 +551,15 @@ fn without_page(crawl: &Crawl, lease: Lease, outcome: FetchOutcome) -> Woven {
                 NotFetched::Status { status } => Some(*status),
                 _ => None,
             };
-            Woven::new(
-                vec![metadata_write(lease.url(), metadata::of_not_fetched(&lease, &reason))],
-                settle(SettlementKind::NoPage, Vec::new()),
-            )
-            .told(entry_without_page(&lease, reason.code(), status, Some(reason.to_string())))
+            let is_gone = status.is_some_and(|status| (400..500).contains(&status));
+            let mut writes = if is_gone { emptied(&lease) } else { Vec::new() };
+            writes.push(metadata_write(lease.url(), metadata::of_not_fetched(&lease, &reason)));
+            Woven::new(writes, settle(SettlementKind::NoPage, Vec::new())).told(entry_without_page(
+                &lease,
+                reason.code(),
+                status,
+                Some(reason.to_string()),
+            ))
         }
         FetchOutcome::Failed(error) if lease.attempt + 1 < crawl.spec().work.attempts_max => {
             crawl.counters.not_a_page(format!("{} (tried again)", error.code()));
@@ -543,6 +577,12 @@ fn without_page(crawl: &Crawl, lease: Lease, outcome: FetchOutcome) -> Woven {
         }
         FetchOutcome::Failed(error) => give_up(crawl, lease, &error),
     }
+}
+
+/// What a page that was there before and is not any more leaves in the index: an empty graph, and no words.
+fn emptied(lease: &Lease) -> Vec<GraphWrite> {
+    let was_there = lease.validators.is_some();
+    was_there.then(|| GraphWrite::replace(lease.url().graph_name(), Vec::new())).into_iter().collect()
 }
 
 /// The sitemaps that the host's robots.txt names, as links of the page it was asked for.
@@ -649,10 +689,26 @@ mod tests {
         let again = woven(kept.clone(), page("<p>one", &[("etag", "\"2\"")]));
         assert_eq!((again.writes.len(), again.settlement.kind), (0, SettlementKind::Unchanged));
         assert_eq!(again.settlement.validators.unwrap().etag.as_deref(), Some("\"2\""));
-        // Other bytes, or headers that say something of their own, are read.
+        // Other bytes, or headers that say something of their own, are read, as long as they say something else.
         for page in [page("<p>two", &[]), page("<p>one", &[("x-robots-tag", "noindex")])] {
             assert_eq!(woven(kept.clone(), page).settlement.kind, SettlementKind::Indexed);
         }
+        let link = |target: &str| page("<p>one", &[("link", &format!("<{target}>; rel=describedby"))]);
+        let linking = woven(None, link("/a")).settlement.validators;
+        assert_eq!(woven(linking.clone(), link("/a")).settlement.kind, SettlementKind::Unchanged);
+        for other in [link("/b"), page("<p>one", &[])] {
+            assert_eq!(woven(linking.clone(), other).settlement.kind, SettlementKind::Indexed);
+        }
+    }
+
+    #[test]
+    fn half_a_page_is_not_taken_for_the_whole() {
+        let mut half =
+            page("<p>half", &[("etag", "\"1\""), ("last-modified", "Sun, 15 Nov 2026 12:00:00 GMT")]);
+        half.diagnostics.push(Diagnostic::warning("body-ended-early", "it broke off"));
+        let validators = validators_of(&half);
+        assert_eq!((validators.etag, validators.last_modified), (None, None));
+        assert!(validators.digest.is_some());
     }
 
     #[test]
