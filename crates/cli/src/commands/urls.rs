@@ -60,8 +60,12 @@ struct List {
 impl Urls {
     pub fn run(self) -> anyhow::Result<()> {
         match self.what {
-            What::Add(list) => list.give(|lines| Ok(vec![Order::Add(lines.injections)])),
+            What::Add(list) => list.give(|lines| {
+                lines.without_hosts()?;
+                Ok(vec![Order::Add(lines.injections)])
+            }),
             What::Score(list) => list.give(|lines| {
+                lines.without_hosts()?;
                 if let Some(without) = lines.injections.iter().find(|one| one.score.is_none()) {
                     return Err(wrong_usage(format!("`{}` has no score", without.url)));
                 }
@@ -82,6 +86,16 @@ struct Lines {
     hosts: Vec<String>,
 }
 
+impl Lines {
+    /// Refuses names without a scheme: only a ban is for a whole host.
+    fn without_hosts(&self) -> anyhow::Result<()> {
+        match self.hosts.first() {
+            Some(host) => Err(wrong_usage(format!("`{host}` is not a URL; write https://{host}/"))),
+            None => Ok(()),
+        }
+    }
+}
+
 impl List {
     fn give(&self, orders: impl Fn(Lines) -> anyhow::Result<Vec<Order>>) -> anyhow::Result<()> {
         let Lines { injections, hosts } = parse(&self.read()?)?;
@@ -93,11 +107,12 @@ impl List {
             )));
         }
         let mut all = Vec::new();
-        for chunk in injections.chunks(LIST_MAX) {
-            all.extend(orders(Lines { injections: chunk.to_vec(), hosts: Vec::new() })?);
-        }
+        let banned_hosts = hosts.len();
         if !hosts.is_empty() {
             all.extend(orders(Lines { injections: Vec::new(), hosts })?);
+        }
+        for chunk in injections.chunks(LIST_MAX) {
+            all.extend(orders(Lines { injections: chunk.to_vec(), hosts: Vec::new() })?);
         }
         let mut sums = serde_json::Map::new();
         for answer in carry_out(&data, &all)? {
@@ -111,13 +126,18 @@ impl List {
             writeln!(out, "{}", serde_json::to_string_pretty(&sums)?)?;
             return Ok(());
         }
-        let told: Vec<String> = sums
+        let mut told: Vec<String> = sums
             .iter()
             .filter_map(|(name, number)| {
                 number.as_u64().filter(|number| *number > 0).map(|number| (name, number))
             })
             .map(|(name, number)| format!("{} {name}", with_commas(number)))
             .collect();
+        // A host can be banned before anything is known of it.
+        if banned_hosts > 0 {
+            let hosts = if banned_hosts == 1 { "host" } else { "hosts" };
+            told.push(format!("{} {hosts} banned from now on", with_commas(banned_hosts as u64)));
+        }
         writeln!(out, "{}", if told.is_empty() { "nothing changed".to_owned() } else { told.join(", ") })?;
         Ok(())
     }
@@ -162,14 +182,25 @@ fn parse(text: &str) -> anyhow::Result<Lines> {
             continue;
         }
         let problem = |what: String| wrong_usage(format!("line {}: {what}", number + 1));
-        let (text, score) = match line.split_once(char::is_whitespace) {
-            Some((text, score)) => {
-                let score = score.trim().parse::<f32>().ok().filter(|score| score.is_finite());
-                (text, Some(score.ok_or_else(|| problem(format!("`{line}` is not a URL and a score")))?))
-            }
-            None => (line, None),
-        };
+        let (text, score) =
+            match line.split_once(char::is_whitespace) {
+                Some((text, score)) => {
+                    let score = score.trim().parse::<f32>().ok().filter(|score| (-1.0..=1.0).contains(score));
+                    (
+                        text,
+                        Some(score.ok_or_else(|| {
+                            problem(format!("`{line}` is not a URL and a score from -1 to 1"))
+                        })?),
+                    )
+                }
+                None => (line, None),
+            };
         if !text.contains("://") {
+            if text.contains(['/', '?', '#', ':', '@']) {
+                return Err(problem(format!(
+                    "`{text}` is neither the name of a host nor a URL with its scheme"
+                )));
+            }
             // A host in the form that URLs have it in.
             let url = PageUrl::parse(&format!("http://{text}/"))
                 .map_err(|problem_| problem(problem_.to_string()))?;
@@ -243,6 +274,10 @@ mod tests {
             ("http://a.example/\nftp://b.example/", "line 2: `ftp://b.example/` cannot be crawled"),
             ("http://a.example/ high", "line 1: `http://a.example/ high` is not a URL and a score"),
             ("http://a.example/ nan", "is not a URL and a score"),
+            ("http://a.example/ 1.5", "is not a URL and a score from -1 to 1"),
+            ("a.example/private", "line 1: `a.example/private` is neither the name of a host nor a URL"),
+            ("/private", "neither the name of a host nor a URL"),
+            ("a.example:8080", "neither the name of a host nor a URL"),
             ("[{\"uri\": \"http://a.example/\"}]", "the list is not"),
             ("[{\"url\": 7}]", "the list is not"),
         ] {
