@@ -77,7 +77,7 @@ fn the_life_of_a_url_is_told() {
     assert!(text.contains("there is no page here"), "{text}");
     assert!(text.contains("on http://a.example/, one link from a seed"), "{text}");
     let text = stdout_of(webloom().args(["why", "http://nobody.example/", "--data"]).arg(data.path()));
-    assert!(text.contains("never heard of"), "{text}");
+    assert!(text.contains("never queued: nobody added it"), "{text}");
     let output = webloom().args(["why", "nonsense", "--data"]).arg(data.path()).output().unwrap();
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
     let output = webloom().args(["why", "http://a.example/", "--data", "/nonexistent"]).output().unwrap();

@@ -152,9 +152,9 @@ fn for_people(told: &Value) -> String {
     }
     let life = &told["life"];
     if life.is_null() {
-        say("state", "never heard of: no page that was read links here, and nobody added it".to_owned());
+        say("state", never_queued(told).to_owned());
     } else {
-        say("state", state(&life["stage"]));
+        say("state", state(&life["stage"], told["extracted"]["metadata"]["outcome"].as_str()));
         let found = match life["found_on"].as_str() {
             Some(page) => format!("on {}", one_line(page)),
             None => "as a seed, or added by somebody".to_owned(),
@@ -224,12 +224,27 @@ fn for_people(told: &Value) -> String {
     text
 }
 
-fn state(stage: &Value) -> String {
+/// Why a URL that was never queued was not, as far as that is known: links that are not followed are not kept.
+fn never_queued(told: &Value) -> &'static str {
+    if told["extracted"]["metadata"]["sourceKind"].is_string() {
+        "read as a source, not as a page"
+    } else if told["refusal"].is_string() {
+        "never queued: if a page links here, the link was not followed, by the rule below"
+    } else {
+        "never queued: nobody added it, and no page that was read links here, unless the link was too deep, its host is banned, \
+         or the page's links were not followed"
+    }
+}
+
+fn state(stage: &Value, outcome: Option<&str>) -> String {
     let at = |name: &str| stage[name].as_str().unwrap_or_default().to_owned();
     match stage["name"].as_str().unwrap_or_default() {
         "queued" => "waits for its turn".to_owned(),
         "leased" => "is being fetched".to_owned(),
         "waiting" => format!("failed, and waits to be tried again until {}", at("until")),
+        "indexed" if outcome == Some("noindex") => {
+            format!("its page was read at {}, and wishes not to be in the index", at("at"))
+        }
         "indexed" => format!("its page is in the index since {}", at("at")),
         "no-page" => format!("there is no page here, as was found at {}", at("at")),
         "banned" => format!("banned since {}", at("at")),
