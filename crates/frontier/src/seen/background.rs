@@ -22,9 +22,6 @@ use crate::threads::Threads;
 const RATIO: u64 = 4;
 /// Full tables in memory, at most.
 const TABLES_MAX: usize = 3;
-/// Tables that were written out and are kept to be filled again, at most: memory that is used again need not be cleared, and what a
-/// crawl takes stays the same.
-const SPARES_MAX: usize = 1;
 /// Keys that are merged between two looks at whether to stop.
 const KEYS_BETWEEN_LOOKS: u64 = 1 << 16;
 
@@ -43,8 +40,9 @@ pub(super) struct Shared {
 struct State {
     /// Full tables, oldest first.
     frozen: Vec<Arc<Table>>,
-    /// Empty, with room for as many keys as a table has.
-    spares: Vec<Keys>,
+    /// The table that was written out last. Links mostly lead to what was found lately, so it is looked at until its room is wanted for the
+    /// next one: memory that is used again need not be cleared, and what a crawl takes stays the same.
+    written: Option<Arc<Table>>,
     /// In the order of the log.
     runs: Vec<Arc<Run>>,
     /// Where the runs begin that are being merged.
@@ -63,11 +61,12 @@ impl Shared {
         Self { directory: directory.to_owned(), state: Mutex::new(state), changed: Condvar::new() }
     }
 
-    /// The full tables and the runs, as they are now.
+    /// The tables that are at hand and the runs, as they are now.
     pub fn look(&self) -> io::Result<(Tables, Runs)> {
         let state = self.state.lock();
         state.check()?;
-        Ok((state.frozen.clone(), state.runs.clone()))
+        let tables = state.frozen.iter().chain(&state.written).cloned().collect();
+        Ok((tables, state.runs.clone()))
     }
 
     pub fn runs(&self) -> usize {
@@ -86,19 +85,12 @@ impl Shared {
         Ok(())
     }
 
-    /// An empty table's keys, with room if there is one to spare.
+    /// An empty table's keys, with the room of the one that was written out last if nobody looks at it just now.
     pub fn take_spare(&self) -> Keys {
-        self.state.lock().spares.pop().unwrap_or_default()
-    }
-
-    /// Keeps the room of a table that was written out, if nobody looks at it any more.
-    fn spare(&self, table: Arc<Table>) {
-        let Ok(Table { mut keys, .. }) = Arc::try_unwrap(table) else { return };
+        let written = self.state.lock().written.take();
+        let mut keys = written.and_then(Arc::into_inner).map(|table| table.keys).unwrap_or_default();
         keys.clear();
-        let mut state = self.state.lock();
-        if state.spares.len() < SPARES_MAX {
-            state.spares.push(keys);
-        }
+        keys
     }
 
     pub fn ask_for_filter(&self, bytes: usize) {
@@ -191,9 +183,10 @@ fn flush(shared: &Shared) {
                 let mut state = shared.state.lock();
                 state.runs.push(Arc::new(run));
                 state.frozen.remove(0);
+                let before = state.written.replace(table);
                 drop(state);
                 shared.changed.notify_all();
-                shared.spare(table);
+                drop(before);
             }
             Err(error) => return shared.fail("writing known URLs out", &error),
         }
