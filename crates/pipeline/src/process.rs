@@ -333,6 +333,15 @@ impl Woven {
         self.entry.as_ref().is_some_and(|entry| !entry.syntaxes.is_empty())
     }
 
+    /// A page that was there before and is not any more leaves an empty graph, and nothing to recognise it by: should it come back, it is to be
+    /// read, even if it is the same.
+    fn leave_the_index(&mut self, lease: &Lease) {
+        if lease.validators.as_ref().is_some_and(|known| known.digest.is_some()) {
+            self.writes.insert(0, GraphWrite::replace(lease.url().graph_name(), Vec::new()));
+            self.settlement.validators = Some(Validators::default());
+        }
+    }
+
     /// With something to tell those who watch.
     fn told(mut self, entry: Entry) -> Self {
         self.entry = Some(entry);
@@ -532,14 +541,10 @@ fn without_page(crawl: &Crawl, lease: Lease, outcome: FetchOutcome) -> Woven {
                     Vec::new()
                 }
             };
-            let mut writes = emptied(&lease);
-            writes.push(metadata_write(lease.url(), metadata::of_redirect(&lease, &redirect)));
-            Woven::new(writes, settle(SettlementKind::NoPage, links)).told(entry_without_page(
-                &lease,
-                "redirect",
-                Some(redirect.status),
-                None,
-            ))
+            let metadata = metadata_write(lease.url(), metadata::of_redirect(&lease, &redirect));
+            let mut woven = Woven::new(vec![metadata], settle(SettlementKind::NoPage, links));
+            woven.leave_the_index(&lease);
+            woven.told(entry_without_page(&lease, "redirect", Some(redirect.status), None))
         }
         FetchOutcome::NotFetched(reason) => {
             crawl.counters.not_a_page(match &reason {
@@ -551,15 +556,12 @@ fn without_page(crawl: &Crawl, lease: Lease, outcome: FetchOutcome) -> Woven {
                 NotFetched::Status { status } => Some(*status),
                 _ => None,
             };
-            let is_gone = status.is_some_and(|status| (400..500).contains(&status));
-            let mut writes = if is_gone { emptied(&lease) } else { Vec::new() };
-            writes.push(metadata_write(lease.url(), metadata::of_not_fetched(&lease, &reason)));
-            Woven::new(writes, settle(SettlementKind::NoPage, Vec::new())).told(entry_without_page(
-                &lease,
-                reason.code(),
-                status,
-                Some(reason.to_string()),
-            ))
+            let metadata = metadata_write(lease.url(), metadata::of_not_fetched(&lease, &reason));
+            let mut woven = Woven::new(vec![metadata], settle(SettlementKind::NoPage, Vec::new()));
+            if status.is_some_and(|status| (400..500).contains(&status)) {
+                woven.leave_the_index(&lease);
+            }
+            woven.told(entry_without_page(&lease, reason.code(), status, Some(reason.to_string())))
         }
         FetchOutcome::Failed(error) if lease.attempt + 1 < crawl.spec().work.attempts_max => {
             crawl.counters.not_a_page(format!("{} (tried again)", error.code()));
@@ -577,12 +579,6 @@ fn without_page(crawl: &Crawl, lease: Lease, outcome: FetchOutcome) -> Woven {
         }
         FetchOutcome::Failed(error) => give_up(crawl, lease, &error),
     }
-}
-
-/// What a page that was there before and is not any more leaves in the index: an empty graph, and no words.
-fn emptied(lease: &Lease) -> Vec<GraphWrite> {
-    let was_there = lease.validators.is_some();
-    was_there.then(|| GraphWrite::replace(lease.url().graph_name(), Vec::new())).into_iter().collect()
 }
 
 /// The sitemaps that the host's robots.txt names, as links of the page it was asked for.
