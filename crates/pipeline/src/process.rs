@@ -698,6 +698,25 @@ mod tests {
     }
 
     #[test]
+    fn what_is_gone_leaves_the_index_once_and_is_not_recognised_when_it_comes_back() {
+        let candidate = LinkCandidate::seed(PageUrl::parse("http://a.example/").unwrap());
+        let known = Validators { digest: Some([7; 32]), ..Validators::default() };
+        for (validators, was_there) in
+            [(None, false), (Some(known), true), (Some(Validators::default()), false)]
+        {
+            let lease = Lease { id: LeaseId(1), candidate: candidate.clone(), attempt: 0, validators };
+            let kind = SettlementKind::NoPage;
+            let settlement = Settlement { lease: lease.id, kind, links: Vec::new(), validators: None };
+            let mut woven = Woven::new(vec![metadata_write(lease.url(), Vec::new())], settlement);
+            woven.leave_the_index(&lease);
+            let graphs: Vec<String> = woven.writes.iter().map(|write| write.graph.to_string()).collect();
+            let expected = ["<http://a.example/>", "<urn:webloom:meta:http://a.example/>"];
+            assert_eq!(graphs, expected[usize::from(!was_there)..]);
+            assert_eq!(woven.settlement.validators, was_there.then(Validators::default));
+        }
+    }
+
+    #[test]
     fn half_a_page_is_not_taken_for_the_whole() {
         let mut half =
             page("<p>half", &[("etag", "\"1\""), ("last-modified", "Sun, 15 Nov 2026 12:00:00 GMT")]);
