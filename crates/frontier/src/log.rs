@@ -335,8 +335,9 @@ impl LogReader {
             while let Some(header) = chunk.get(offset..offset + HEADER_BYTES) {
                 let payload = payload_bytes(at + offset as u64, header)?;
                 let Some(record) = chunk.get(offset..offset + HEADER_BYTES + payload) else { break };
-                let Record { url, depth, .. } = decode(checked(at + offset as u64, record)?, at)?;
-                tell(url, at + offset as u64, depth)?;
+                let position = at + offset as u64;
+                let Record { url, depth, .. } = decode(checked(position, record)?, position)?;
+                tell(url, position, depth)?;
                 offset += record.len();
             }
             if offset == 0 {

@@ -58,7 +58,8 @@ pub struct Validators {
     pub etag: Option<String>,
     /// `Last-Modified`, as it was sent.
     pub last_modified: Option<String>,
-    /// SHA-256 of the body, content encoding undone: a page that came again whole and is the same is known by it.
+    /// SHA-256 of the body, content encoding undone, and of headers that say something of their own: a page that came again whole and is the
+    /// same is known by it.
     pub digest: Option<[u8; 32]>,
 }
 
