@@ -39,7 +39,7 @@ pub struct FetchConfig {
     pub resolve: Vec<ResolveRule>,
     /// Whether the system's certificate authorities are trusted.
     pub system_roots: bool,
-    /// Certificates of further authorities to trust, in PEM; each entry may hold several.
+    /// Certificates of further authorities to trust, and of servers that show them as their own, in PEM; each entry may hold several.
     pub extra_roots_pem: Vec<Vec<u8>>,
 
     /// Whether robots.txt is obeyed. Switched off for tests and for one's own sites only.
@@ -200,8 +200,8 @@ pub enum FetchSetupError {
         /// What it must not be.
         value: &'static str,
     },
-    /// A certificate authority that cannot be read.
-    #[error("extra certificate authority {number} cannot be used: {reason}")]
+    /// Certificates that cannot be read.
+    #[error("file {number} of `fetch.ca_files` cannot be used: {reason}")]
     Certificate {
         /// Which entry of `extra_roots_pem`, from 1.
         number: usize,

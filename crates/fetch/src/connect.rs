@@ -20,10 +20,8 @@ use http_body_util::Empty;
 use hyper::body::Incoming;
 use hyper::client::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use rustls::client::Resumption;
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::{ClientConfig, HandshakeKind, ProtocolVersion, RootCertStore};
+use rustls::pki_types::ServerName;
+use rustls::{HandshakeKind, ProtocolVersion};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
@@ -32,6 +30,7 @@ use webloom_model::{FetchError, PageUrl};
 
 use crate::stats::{Counters, OpenConnection, count};
 use crate::tape::{HeadTape, Taped};
+use crate::trust::{client_tls, tls_reason};
 use crate::{FetchConfig, FetchSetupError, Proxy};
 
 /// Addresses of one host that are tried before giving up.
@@ -42,9 +41,6 @@ const HEAD_START: Duration = Duration::from_millis(250);
 
 /// How long a connection may take to say goodbye.
 const LEAVE_TIMEOUT: Duration = Duration::from_secs(1);
-
-/// Hosts whose TLS sessions are remembered, so that the next connection needs no full handshake.
-const TLS_SESSIONS: usize = 8192;
 
 /// The smallest buffer hyper works with.
 const HEADER_BYTES_MIN: u32 = 8 << 10;
@@ -231,7 +227,10 @@ impl Connector {
             let bare = url.host().trim_start_matches('[').trim_end_matches(']');
             let name = ServerName::try_from(bare.to_owned()).map_err(|error| failed(&error))?;
             let secured = timeout(self.tls_timeout, async {
-                let stream = self.tls.connect(name, stream).await.map_err(|error| failed(&error))?;
+                let stream = self.tls.connect(name, stream).await.map_err(|error| FetchError::Connect {
+                    host: url.host().to_owned(),
+                    reason: tls_reason(&error),
+                })?;
                 if stream.get_ref().1.handshake_kind() == Some(HandshakeKind::Resumed) {
                     count(&self.counters.tls_resumed, 1);
                 }
@@ -340,46 +339,6 @@ fn tls_name(version: ProtocolVersion) -> Option<&'static str> {
         ProtocolVersion::TLSv1_3 => Some("tls/1.3"),
         _ => None,
     }
-}
-
-/// What TLS trusts by these settings: the system's authorities, and the extra ones.
-///
-/// # Errors
-///
-/// When an extra one is none.
-pub fn client_tls(config: &FetchConfig) -> Result<ClientConfig, FetchSetupError> {
-    let mut roots = RootCertStore::empty();
-    if config.system_roots {
-        let found = rustls_native_certs::load_native_certs();
-        for error in &found.errors {
-            tracing::warn!(%error, "some of the system's certificate authorities cannot be read");
-        }
-        let (added, _) = roots.add_parsable_certificates(found.certs);
-        if added == 0 {
-            tracing::warn!("the system has no certificate authorities; https will fail without extra ones");
-        }
-    }
-    for (index, pem) in config.extra_roots_pem.iter().enumerate() {
-        let unusable = |reason: String| FetchSetupError::Certificate { number: index + 1, reason };
-        let mut found = false;
-        for certificate in CertificateDer::pem_slice_iter(pem) {
-            let certificate = certificate.map_err(|error| unusable(error.to_string()))?;
-            roots.add(certificate).map_err(|error| unusable(error.to_string()))?;
-            found = true;
-        }
-        if !found {
-            return Err(unusable("there is no certificate in it".to_owned()));
-        }
-    }
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let mut tls = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(|error| FetchSetupError::Tls(error.to_string()))?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    tls.resumption = Resumption::in_memory_sessions(TLS_SESSIONS);
-    tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    Ok(tls)
 }
 
 /// An error and its causes, in one line, none of them twice.

@@ -18,11 +18,11 @@ pub mod robots;
 mod spill;
 mod stats;
 mod tape;
+mod trust;
 mod unwanted;
 mod within;
 
 pub use config::{FetchConfig, FetchSetupError, Preference};
-pub use connect::client_tls;
 pub use credentials::{AuthRule, CredentialError, HeaderRule};
 pub use decode::{Decoded, decode_capped};
 pub use fetcher::{Fetcher, Followed, Wanted};
@@ -32,4 +32,5 @@ pub use resolve::{Resolve, ResolveError, ResolveRule, ResolveRuleError, SystemRe
 pub use robots::{MemoryRobotsStore, RobotsRecord, RobotsRules, RobotsStore};
 pub use stats::FetchStats;
 pub use tape::Tape;
+pub use trust::{client_tls, tls_reason};
 pub use unwanted::{TypePattern, TypePatternError};

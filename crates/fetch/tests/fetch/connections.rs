@@ -303,6 +303,6 @@ fn settings_that_cannot_work_are_named() {
     assert_eq!(problem(|config| config.robots_agent.clear()), "`robots_agent` must not be empty");
     assert_eq!(
         problem(|config| config.extra_roots_pem = vec![b"hello".to_vec()]),
-        "extra certificate authority 1 cannot be used: there is no certificate in it"
+        "file 1 of `fetch.ca_files` cannot be used: there is no certificate in it"
     );
 }

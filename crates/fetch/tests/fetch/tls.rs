@@ -14,10 +14,12 @@ use http_body_util::{BodyExt, Full, combinators::BoxBody};
 use hyper::body::{Body, Frame, Incoming};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
+use rcgen::{BasicConstraints, Certificate, CertificateParams, IsCa, Issuer, KeyPair, date_time_ymd};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls;
+use tokio_rustls::rustls::sign::{CertifiedKey, SingleCertAndKey};
 use webloom_fetch::{FetchConfig, Fetcher, MemoryRobotsStore, SystemResolver};
 use webloom_model::SystemClock;
 
@@ -69,22 +71,33 @@ async fn respond(request: Request<Incoming>) -> Result<Response<BoxBody<Bytes, I
 
 /// Takes TLS connections with a certificate of its own, which is given too.
 fn acceptor(name: &str, protocols: &[&[u8]]) -> (TlsAcceptor, Vec<u8>) {
-    let made = rcgen::generate_simple_self_signed(vec![name.to_owned()]).unwrap();
-    let key = rustls::pki_types::PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
+    let key = KeyPair::generate().unwrap();
+    let made = CertificateParams::new(vec![name.to_owned()]).unwrap().self_signed(&key).unwrap();
+    (acceptor_showing(&made, &key, protocols), made.pem().into_bytes())
+}
+
+/// Takes TLS connections with that certificate, whether the key is its own or not.
+fn acceptor_showing(certificate: &Certificate, key: &KeyPair, protocols: &[&[u8]]) -> TlsAcceptor {
+    let key = rustls::pki_types::PrivateKeyDer::try_from(key.serialize_der()).unwrap();
+    let key = rustls::crypto::ring::sign::any_supported_type(&key).unwrap();
+    let shown = CertifiedKey::new(vec![certificate.der().clone()], key);
     let mut config =
         rustls::ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
             .with_safe_default_protocol_versions()
             .unwrap()
             .with_no_client_auth()
-            .with_single_cert(vec![made.cert.der().clone()], key)
-            .unwrap();
+            .with_cert_resolver(Arc::new(SingleCertAndKey::from(shown)));
     config.alpn_protocols = protocols.iter().map(|protocol| protocol.to_vec()).collect();
-    (TlsAcceptor::from(Arc::new(config)), made.cert.pem().into_bytes())
+    TlsAcceptor::from(Arc::new(config))
 }
 
 impl SecureSite {
     async fn start(name: &str, protocols: &[&[u8]]) -> Self {
         let (acceptor, certificate_pem) = acceptor(name, protocols);
+        Self::serve(acceptor, certificate_pem).await
+    }
+
+    async fn serve(acceptor: TlsAcceptor, certificate_pem: Vec<u8>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let site =
             Self { address: listener.local_addr().unwrap(), certificate_pem, connections: Arc::default() };
@@ -210,6 +223,133 @@ async fn caps_hold_over_http2() {
     assert_eq!(fetch_page(&fetcher, "https://secure.example/").await.status, 200);
 }
 
+/// What comes of asking `https://secure.example/` for a page where a server shows a certificate and has a key, and others are trusted.
+async fn asked(certificate: &Certificate, key: &KeyPair, trusted: &[&Certificate]) -> String {
+    let site = SecureSite::serve(acceptor_showing(certificate, key, BOTH), Vec::new()).await;
+    let fetcher = site.fetcher(|config| {
+        config.extra_roots_pem = trusted.iter().map(|certificate| certificate.pem().into_bytes()).collect();
+    });
+    fetch(&fetcher, "https://secure.example/").await
+}
+
+fn params(names: &[&str]) -> CertificateParams {
+    CertificateParams::new(names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>()).unwrap()
+}
+
+/// That calls itself an authority, as those do that `openssl req -x509` makes.
+fn authority(names: &[&str]) -> CertificateParams {
+    let mut params = params(names);
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    params
+}
+
+fn valid(mut params: CertificateParams, from: i32, until: i32) -> CertificateParams {
+    (params.not_before, params.not_after) = (date_time_ymd(from, 2, 28), date_time_ymd(until, 12, 31));
+    params
+}
+
+#[tokio::test]
+async fn a_certificate_that_is_trusted_may_be_the_servers_own() {
+    let key = KeyPair::generate().unwrap();
+    let elder_key = KeyPair::generate().unwrap();
+    let elder = Issuer::new(authority(&[]), elder_key);
+    let alike = authority(&["secure.example"]).self_signed(&KeyPair::generate().unwrap()).unwrap();
+    for (name, shown) in [
+        ("of its own", params(&["secure.example"]).self_signed(&key).unwrap()),
+        ("of an authority", authority(&["secure.example"]).self_signed(&key).unwrap()),
+        (
+            "of an authority, for other hosts too",
+            authority(&["a.example", "secure.example"]).self_signed(&key).unwrap(),
+        ),
+        ("without a name", params(&[]).self_signed(&key).unwrap()),
+        ("of an authority without a name", authority(&[]).self_signed(&key).unwrap()),
+        ("signed by somebody unknown", params(&["secure.example"]).signed_by(&key, &elder).unwrap()),
+        ("without an end", valid(authority(&["secure.example"]), 2020, 9999).self_signed(&key).unwrap()),
+    ] {
+        let outcome = asked(&shown, &key, &[&alike, &shown]).await;
+        assert!(outcome.starts_with("200 "), "{name}: {outcome}");
+        // Neither one that is only like it is trusted, nor one that is shown by somebody without its key.
+        let outcome = asked(&shown, &key, &[&alike]).await;
+        assert!(
+            outcome.starts_with("failed: cannot connect to `secure.example`: its certificate"),
+            "{name}: {outcome}"
+        );
+        let outcome = asked(&shown, &KeyPair::generate().unwrap(), &[&shown]).await;
+        let unsigned = "failed: cannot connect to `secure.example`: its certificate, or the handshake, is not signed by whom it says";
+        assert_eq!(outcome, unsigned, "{name}");
+    }
+    // An authority vouches for others as before.
+    let root = authority(&[]);
+    let root_key = KeyPair::generate().unwrap();
+    let trusted = root.self_signed(&root_key).unwrap();
+    let leaf = params(&["secure.example"]).signed_by(&key, &Issuer::new(root, root_key)).unwrap();
+    let outcome = asked(&leaf, &key, &[&trusted]).await;
+    assert!(outcome.starts_with("200 "), "{outcome}");
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_a_certificate_is_told() {
+    let key = KeyPair::generate().unwrap();
+    let today = jiff::Timestamp::now().strftime("%Y-%m-%d").to_string();
+    let expired = format!("expired on 2020-12-31, and today is {today}");
+    let early = format!("is valid from 2090-02-28 on, and today is {today}");
+    let many: Vec<String> = (1..9).map(|number| format!("h{number}.example")).collect();
+    let many: Vec<&str> = many.iter().map(String::as_str).collect();
+    let host = ["secure.example"];
+    for (shown, is_trusted, expected) in [
+        (
+            params(&host),
+            false,
+            "is signed by nobody who is trusted; if you trust it, name a PEM file with it, or with the authority that signed it, in `fetch.ca_files`",
+        ),
+        (
+            authority(&host),
+            false,
+            "is that of an authority, which vouches for others only; if you trust it, name a PEM file with it in `fetch.ca_files`",
+        ),
+        (valid(params(&host), 2019, 2020), true, &expired),
+        (valid(authority(&host), 2019, 2020), true, &expired),
+        (valid(params(&host), 2019, 2020), false, &expired),
+        (valid(params(&host), 2090, 2099), true, &early),
+        (valid(authority(&host), 2090, 2099), true, &early),
+        (params(&["other.example"]), true, "is for `other.example`, not for `secure.example`"),
+        (
+            authority(&["other.example", "127.0.0.1"]),
+            true,
+            "is for `other.example` and `127.0.0.1`, not for `secure.example`",
+        ),
+        (
+            params(&many),
+            true,
+            "is for `h1.example`, `h2.example`, `h3.example`, `h4.example`, `h5.example` and 3 more, not for `secure.example`",
+        ),
+    ] {
+        let shown = shown.self_signed(&key).unwrap();
+        let trusted: &[&Certificate] = if is_trusted { &[&shown] } else { &[] };
+        let outcome = asked(&shown, &key, trusted).await;
+        assert_eq!(
+            outcome,
+            format!("failed: cannot connect to `secure.example`: its certificate {expected}")
+        );
+    }
+    // One that somebody vouches for has to be for servers, and for this one.
+    let (root, root_key) = (authority(&[]), KeyPair::generate().unwrap());
+    let trusted = root.self_signed(&root_key).unwrap();
+    let issuer = Issuer::new(root, root_key);
+    let mut client = params(&host);
+    client.extended_key_usages = vec![rcgen::ExtendedKeyUsagePurpose::ClientAuth];
+    for (shown, expected) in
+        [(client, "is not for servers"), (params(&[]), "is for no host at all, not for `secure.example`")]
+    {
+        let shown = shown.signed_by(&key, &issuer).unwrap();
+        let outcome = asked(&shown, &key, &[&trusted]).await;
+        assert_eq!(
+            outcome,
+            format!("failed: cannot connect to `secure.example`: its certificate {expected}")
+        );
+    }
+}
+
 #[tokio::test]
 async fn certificates_are_checked() {
     let site = SecureSite::start("secure.example", BOTH).await;
@@ -263,7 +403,31 @@ async fn plain_http_on_a_secure_port_fails_quickly() {
     )
     .unwrap();
     let outcome = fetch(&fetcher, "https://secure.example/").await;
-    assert!(outcome.starts_with("failed: cannot connect to `secure.example`: "), "{outcome}");
+    assert_eq!(outcome, "failed: cannot connect to `secure.example`: what it says is not TLS");
+}
+
+#[tokio::test]
+async fn a_handshake_that_breaks_off_is_told() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            // What is not read would turn the goodbye into a reset.
+            let _ = stream.read(&mut [0; 4096]).await;
+        }
+    });
+    let fetcher = Fetcher::new(
+        quick_config(address),
+        Arc::new(SystemResolver::new().unwrap()),
+        Arc::new(MemoryRobotsStore::default()),
+        Arc::new(SystemClock),
+    )
+    .unwrap();
+    let outcome = fetch(&fetcher, "https://secure.example/").await;
+    assert_eq!(
+        outcome,
+        "failed: cannot connect to `secure.example`: it hung up in the middle of the TLS handshake"
+    );
 }
 
 #[tokio::test]

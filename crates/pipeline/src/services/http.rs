@@ -18,6 +18,7 @@ use rustls::pki_types::ServerName;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
+use webloom_fetch::tls_reason;
 use webloom_model::PageUrl;
 
 use super::{ServiceError, ServiceRequest};
@@ -154,7 +155,7 @@ impl HttpAddress {
             None => speak(stream).await,
             Some(tls) => {
                 let name = ServerName::try_from(host.to_owned()).map_err(|error| failed(&error))?;
-                speak(tls.connect(name, stream).await.map_err(|error| failed(&error))?).await
+                speak(tls.connect(name, stream).await.map_err(|error| failed(&tls_reason(&error)))?).await
             }
         }
     }
