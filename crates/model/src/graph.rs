@@ -42,6 +42,10 @@ pub struct PageGraph {
     pub nofollow: HashSet<String>,
     /// Targets of the plain HTML links among the quads (`rdfs:seeAlso`), for the setting that drops them.
     pub plain_links: HashSet<String>,
+    /// Where `<meta http-equiv=refresh>` leads, if not to the page itself. It is among the links, too.
+    pub refresh: Option<PageUrl>,
+    /// Those of them that a browser shows in place of the page: its frames, and where `<meta http-equiv=refresh>` sends on to.
+    pub shown_instead: Vec<String>,
     /// The page is there for its links, as a sitemap is: more of them are followed than of other pages.
     pub lists_links: bool,
     /// What was wrong with the page.

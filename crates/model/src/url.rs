@@ -6,6 +6,7 @@
 //! every URL can name a graph. Only `http` and `https` URLs with a host are pages. Nothing else is
 //! rewritten: two URLs that differ in anything a server can see are two pages.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use oxrdf::NamedNode;
@@ -80,7 +81,20 @@ impl PageUrl {
 
     /// Resolves a reference found on this page. On a local document, neighbours of it count as pages too.
     pub fn join(&self, reference: &str) -> Result<Self, UrlProblem> {
-        let joined = self.0.join(reference);
+        self.joined(self.0.join(reference), reference)
+    }
+
+    /// The same where the page is not in UTF-8: `encode` gives the bytes of a query, or of a part of it, in the page's encoding.
+    pub fn join_encoded(
+        &self,
+        reference: &str,
+        encode: &dyn Fn(&str) -> Cow<'_, [u8]>,
+    ) -> Result<Self, UrlProblem> {
+        let options = Url::options().base_url(Some(&self.0)).encoding_override(Some(encode));
+        self.joined(options.parse(reference), reference)
+    }
+
+    fn joined(&self, joined: Result<Url, url::ParseError>, reference: &str) -> Result<Self, UrlProblem> {
         match &joined {
             Ok(url) if url.scheme() == self.0.scheme() && !matches!(url.scheme(), "http" | "https") => {
                 Self::for_local_document(url.as_str())

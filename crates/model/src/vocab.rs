@@ -145,6 +145,7 @@ vocabulary! {
         LICENSE = "license",
         NEXT = "next",
         ALTERNATE = "alternate",
+        CANONICAL = "canonical",
         DESCRIBEDBY = "describedby",
         META = "meta",
     }

@@ -33,6 +33,7 @@ pub use config::{
 use decode::decode;
 pub use microformats::{Item, Microformats, RelUrl, Value, microformats};
 pub use result::ResultSyntax;
+pub use robots::header_directives;
 pub use sink::Sink;
 use webloom_model::{DetectedPage, DocumentKind, PageGraph};
 

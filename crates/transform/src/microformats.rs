@@ -36,7 +36,7 @@ pub fn microformats(page: &DetectedPage, config: &TransformConfig) -> (Microform
         DocumentKind::Image => return (Microformats::default(), sink.finish().diagnostics),
         DocumentKind::Xml | DocumentKind::Svg => {
             let document = xml::parse(&text, sink.limits(), sink.deadline());
-            ParsedPage::from_xml(&page.page, document, &mut sink)
+            ParsedPage::from_xml(page, document, &mut sink)
         }
         _ => html::parse(page, &text, &mut sink),
     };

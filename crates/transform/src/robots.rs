@@ -2,9 +2,10 @@
 
 use webloom_model::{FetchedPage, RobotsDirectives};
 
-/// Adds what the headers say, to everyone or to `agent`.
-pub(crate) fn from_headers(page: &FetchedPage, agent: &str, directives: &mut RobotsDirectives) {
-    for value in page.header_all("x-robots-tag") {
+/// What `X-Robots-Tag` headers ask, of everyone or of `agent`.
+pub fn header_directives<'v>(values: impl IntoIterator<Item = &'v str>, agent: &str) -> RobotsDirectives {
+    let mut directives = RobotsDirectives::default();
+    for value in values {
         // An agent's name holds for the rest of its header line.
         let mut for_us = true;
         for part in value.split(',') {
@@ -18,10 +19,18 @@ pub(crate) fn from_headers(page: &FetchedPage, agent: &str, directives: &mut Rob
                 directive = rest.trim();
             }
             if for_us {
-                apply(directive, directives);
+                apply(directive, &mut directives);
             }
         }
     }
+    directives
+}
+
+/// Adds what the headers of a page ask.
+pub(crate) fn from_headers(page: &FetchedPage, agent: &str, directives: &mut RobotsDirectives) {
+    let asked = header_directives(page.header_all("x-robots-tag"), agent);
+    directives.noindex |= asked.noindex;
+    directives.nofollow |= asked.nofollow;
 }
 
 /// Adds what the content of a `<meta>` says.

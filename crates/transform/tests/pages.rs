@@ -8,7 +8,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use expect_test::{Expect, expect};
 use webloom_detect::detect;
-use webloom_model::{FetchedPage, PageGraph, PageUrl};
+use webloom_model::{DetectedPage, FetchedPage, PageGraph, PageUrl};
 use webloom_transform::{ContextSource, Syntax, TransformConfig, transform};
 
 const PAGE: &str = "https://example.org/dir/page";
@@ -112,6 +112,121 @@ fn words_links_and_wishes_are_kept_apart_from_quads() {
     let graph = run("text/html", body, &only);
     assert!(graph.quads.is_empty());
     assert_eq!(graph.text.title.as_deref(), Some("T"));
+}
+
+/// A page about `?q=тест` in an encoding that its header or itself names.
+fn run_in(label: &str, content_type: &str, body: &str) -> (DetectedPage, PageGraph) {
+    let (body, _, _) = encoding_rs::Encoding::for_label(label.as_bytes()).unwrap().encode(body);
+    let url = PageUrl::parse(PAGE).unwrap();
+    let page = detect(FetchedPage::local(url, Some(content_type), Bytes::from(body.into_owned())));
+    let graph = transform(&page, &TransformConfig::default());
+    (page, graph)
+}
+
+#[test]
+fn queries_are_in_the_encoding_of_the_page() {
+    const UTF_8: &str = "%D1%82%D0%B5%D1%81%D1%82";
+    const WINDOWS: &str = "%F2%E5%F1%F2";
+    const KOI8: &str = "%D4%C5%D3%D4";
+    let [html, xhtml] = ["text/html", "application/xhtml+xml"];
+    let meta = |charset: &str| format!("<meta charset={charset}>");
+    for (label, content_type, head, query) in [
+        ("utf-8", "text/html; charset=utf-8", "", UTF_8),
+        ("utf-8", html, &*meta("utf-8"), UTF_8),
+        ("windows-1251", "text/html; charset=windows-1251", "", WINDOWS),
+        ("windows-1251", html, &meta("cp1251"), WINDOWS),
+        ("koi8-r", html, &meta("koi8-r"), KOI8),
+        // The server's word outranks the page's, and a mark outranks both.
+        ("koi8-r", "text/html; charset=koi8-r", &meta("windows-1251"), KOI8),
+        ("utf-8", "text/html; charset=windows-1251", "\u{feff}", UTF_8),
+        ("windows-1251", xhtml, "<?xml version='1.0' encoding='windows-1251'?>", WINDOWS),
+    ] {
+        let body = format!(
+            "{head}<html xmlns='http://www.w3.org/1999/xhtml'><head><title>т</title>\
+             <link rel='next' href='/next?q=тест'/></head><body>\
+             <a href='/тест?q=тест#тест'>тест</a><img src='i?q=тест'/><iframe src='f?q=тест'></iframe></body></html>"
+        );
+        let (page, graph) = run_in(label, content_type, &body);
+        let quads: Vec<String> = graph.quads.iter().map(ToString::to_string).collect();
+        for expected in [
+            format!("http://www.w3.org/2000/01/rdf-schema#seeAlso> <https://example.org/{UTF_8}?q={query}>"),
+            format!("http://xmlns.com/foaf/0.1/depiction> <https://example.org/dir/i?q={query}>"),
+            format!("http://www.w3.org/1999/xhtml/vocab#next> <https://example.org/next?q={query}>"),
+            format!(
+                "<https://example.org/{UTF_8}?q={query}> <http://www.w3.org/2000/01/rdf-schema#label> \"тест\""
+            ),
+        ] {
+            assert!(
+                quads.iter().any(|quad| quad.contains(&expected)),
+                "{label} {content_type} {head}: {expected} in {quads:#?}"
+            );
+        }
+        // The quads, the links that are followed and the links that are read from the tags name the same.
+        let targets = [
+            format!("https://example.org/{UTF_8}?q={query}"),
+            format!("https://example.org/dir/f?q={query}"),
+        ];
+        assert_eq!(graph.plain_links, targets.iter().cloned().collect(), "{label} {content_type} {head}");
+        if let Some(scanned) = webloom_transform::html::links::links(&page, &TransformConfig::default()) {
+            let scanned: Vec<&str> = scanned.links.iter().map(|link| link.target.as_str()).collect();
+            assert_eq!(scanned, targets, "{label} {content_type} {head}");
+        }
+    }
+}
+
+#[test]
+fn a_base_has_the_encoding_of_the_page_and_data_where_its_specification_says_so() {
+    let body = "<meta charset=windows-1251><base href='/?q=тест'><a href=''>same</a><a href='#x'>same</a>\
+         <p itemscope itemid='?id=тест#me'><a itemprop='http://v.example/url' href='/тест?q=тест#тест'>m</a></p>\
+         <p class=h-card><a class=u-url href='?card=тест'>Ann</a></p>\
+         <p about='?rdfa=тест'><a rel='http://v.example/rdfa' href='/тест?q=тест'>r</a></p>\
+         <script type='application/ld+json'>{\"@id\": \"?json=тест\", \"http://v.example/json\": 1}</script>";
+    let (page, graph) = run_in("windows-1251", "text/html", body);
+    let quads: Vec<String> = graph.quads.iter().map(ToString::to_string).collect();
+    for expected in [
+        "seeAlso> <https://example.org/?q=%F2%E5%F1%F2>",
+        "<https://example.org/?id=%F2%E5%F1%F2#me> <http://v.example/url> <https://example.org/%D1%82%D0%B5%D1%81%D1%82?q=%F2%E5%F1%F2#тест>",
+        "<https://example.org/?card=%F2%E5%F1%F2>",
+        "<https://example.org/?rdfa=тест> <http://v.example/rdfa> <https://example.org/тест?q=тест>",
+        "<https://example.org/?json=тест> <http://v.example/json>",
+    ] {
+        assert!(quads.iter().any(|quad| quad.contains(expected)), "{expected} in {quads:#?}");
+    }
+    let scanned = webloom_transform::html::links::links(&page, &TransformConfig::default()).unwrap();
+    assert_eq!(scanned.links[0].target.as_str(), "https://example.org/?q=%F2%E5%F1%F2");
+}
+
+#[test]
+fn what_is_shown_instead_of_a_page_is_told() {
+    for (body, expected) in [
+        ("<a href=/a>A</a><iframe src=/b></iframe>", &[][..]),
+        ("<frameset><frame src=/a><frame src=/b><frame src=/a></frameset>", &["/a", "/b"]),
+        ("<meta http-equiv=refresh content='0; /a'><p>Moved <a href=/a>there</a>", &["/a"]),
+        // To see the same again is to see nothing else.
+        ("<meta http-equiv=refresh content='5; /dir/page'>", &[]),
+    ] {
+        let graph = run("text/html", body, &TransformConfig::default());
+        let expected: Vec<String> =
+            expected.iter().map(|path| format!("https://example.org{path}")).collect();
+        assert_eq!(graph.shown_instead, expected, "{body}");
+    }
+}
+
+#[test]
+fn where_a_page_refreshes_to_is_told() {
+    for (body, expected) in [
+        ("<meta http-equiv=Refresh content='0; url=/new'><a href=/a>a</a>", Some("https://example.org/new")),
+        (
+            "<a href=/a>a</a><meta http-equiv=refresh content='9, /b'><meta http-equiv=refresh content='0;/c'>",
+            Some("https://example.org/b"),
+        ),
+        ("<meta http-equiv=refresh content=300><a href=/a>a</a>", None),
+        ("<meta http-equiv=refresh content='5; url='><meta name=refresh content='0; url=/no'>", None),
+        ("<meta http-equiv=refresh content='0; url=mailto:a@b.example'>", None),
+    ] {
+        let graph = run("text/html", body, &TransformConfig::default());
+        assert_eq!(graph.refresh.as_ref().map(PageUrl::as_str), expected, "{body}");
+    }
 }
 
 #[test]

@@ -13,6 +13,7 @@ use html5ever::tokenizer::{Tag, TagKind, Token, TokenSink, TokenSinkResult};
 use html5ever::{LocalName, local_name};
 use webloom_model::{DetectedPage, DocumentKind, PageLink, PageLinks, PageUrl, RobotsDirectives};
 
+use super::encoding::{self, QueryEncoding};
 use super::plain::{self, Collapsed, is_hidden, is_inline};
 use super::tokenize::{Tokenizer, normalize};
 use crate::TransformConfig;
@@ -42,26 +43,33 @@ pub fn links(page: &DetectedPage, config: &TransformConfig) -> Option<PageLinks>
     let mut found = scanner.state.into_inner();
     found.close(config.limits.anchor_chars_max);
     let url = &page.page.url;
-    let base = found
-        .base
-        .as_deref()
-        .map_or_else(|| url.clone(), |href| url.join(href).unwrap_or_else(|_| url.clone()));
+    let encoding = QueryEncoding::of(page);
+    let base = found.base.as_deref().map_or_else(
+        || url.clone(),
+        |href| encoding::resolve(url, href, encoding).unwrap_or_else(|_| url.clone()),
+    );
     robots::from_headers(&page.page, &config.robots_agent, &mut found.robots);
     Some(PageLinks {
-        links: resolve(found.mentions, url, &base, config.limits.links_max),
+        links: resolve(found.mentions, url, &base, encoding, config.limits.links_max),
         robots: found.robots,
     })
 }
 
 /// Each target once, with what all mentions of it say together.
-fn resolve(mentions: Vec<Mention>, page: &PageUrl, base: &PageUrl, links_max: usize) -> Vec<PageLink> {
+fn resolve(
+    mentions: Vec<Mention>,
+    page: &PageUrl,
+    base: &PageUrl,
+    encoding: Option<QueryEncoding>,
+    links_max: usize,
+) -> Vec<PageLink> {
     let mut links: Vec<PageLink> = Vec::with_capacity(mentions.len().min(links_max));
     let mut numbers: HashMap<PageUrl, usize> = HashMap::default();
     for Mention { href, followed, words } in mentions {
         if plain::mailbox(&href).is_some() {
             continue;
         }
-        let Ok(target) = base.join(&href) else { continue };
+        let Ok(target) = encoding::resolve(base, &href, encoding) else { continue };
         if target == *page {
             continue;
         }

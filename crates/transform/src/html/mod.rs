@@ -4,6 +4,7 @@
 //! [`parsed`], the tree [`crate::dom`], the parser's guard against hostile markup `build`. Start at `read`.
 
 pub(crate) mod build;
+mod encoding;
 mod language;
 pub mod links;
 pub mod parsed;
@@ -14,6 +15,7 @@ use webloom_model::{DetectedPage, Diagnostic, DocumentKind};
 
 use crate::sink::HtmlTree;
 use crate::{Sink, Syntax, file, jsonld, meta, microdata, microformats, rdfa, xml};
+pub use encoding::QueryEncoding;
 pub use parsed::{Host, ParsedPage};
 
 /// A syntax embedded in HTML.
@@ -35,15 +37,15 @@ pub(crate) fn parse<'a>(page: &'a DetectedPage, text: &str, sink: &mut Sink<'_>)
     let as_xml = (page.detection.kind == DocumentKind::Xhtml)
         .then(|| xml::parse(text, sink.limits(), sink.deadline()));
     match as_xml {
-        Some(document) if document.well_formed => ParsedPage::from_xml(&page.page, document, sink),
+        Some(document) if document.well_formed => ParsedPage::from_xml(page, document, sink),
         Some(document) => {
             if let Some(mistake) = document.diagnostics.into_iter().next() {
                 let message = format!("XHTML that is not well-formed was read as HTML: {}", mistake.message);
                 sink.diagnose(Diagnostic { code: "xhtml-syntax".into(), message, ..mistake });
             }
-            ParsedPage::parse(&page.page, text, sink)
+            ParsedPage::parse(page, text, sink)
         }
-        None => ParsedPage::parse(&page.page, text, sink),
+        None => ParsedPage::parse(page, text, sink),
     }
 }
 
@@ -63,7 +65,7 @@ pub(crate) fn read(page: &DetectedPage, text: &str, sink: &mut Sink<'_>) {
 /// Reads any other XML: what is embedded in it, and what files of its kind say.
 pub(crate) fn read_xml(page: &DetectedPage, text: &str, sink: &mut Sink<'_>) {
     let document = xml::parse(text, sink.limits(), sink.deadline());
-    let parsed = ParsedPage::from_xml(&page.page, document, sink);
+    let parsed = ParsedPage::from_xml(page, document, sink);
     if sink.config().wants(Syntax::File) {
         file::read_xml(page, &parsed, text, sink);
     }

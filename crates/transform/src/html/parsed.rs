@@ -2,9 +2,10 @@
 
 use html5ever::{LocalName, local_name, ns};
 use oxrdf::Literal;
-use webloom_model::{FetchedPage, PageUrl};
+use webloom_model::{DetectedPage, FetchedPage, PageUrl, UrlProblem};
 
 use super::build::build;
+use super::encoding::{self, QueryEncoding};
 use crate::Sink;
 use crate::dom::{Dom, NodeId};
 use crate::xml::XmlDocument;
@@ -38,6 +39,8 @@ pub struct ParsedPage<'a> {
     pub dom: Dom,
     /// What references are resolved against: `<base href>`, or the page's own URL.
     pub base: PageUrl,
+    /// What the queries of its links are encoded in, where that is not UTF-8.
+    pub encoding: Option<QueryEncoding>,
     /// The `lang` of `<html>`, where it is a language tag. Literals of the page carry it.
     pub tag: Option<String>,
     /// The language of the page: its `lang`, or what a `<meta>` or the server says.
@@ -48,14 +51,14 @@ pub struct ParsedPage<'a> {
 
 impl<'a> ParsedPage<'a> {
     /// Parses the text of a page.
-    pub(crate) fn parse(page: &'a FetchedPage, text: &str, sink: &mut Sink<'_>) -> Self {
+    pub(crate) fn parse(page: &'a DetectedPage, text: &str, sink: &mut Sink<'_>) -> Self {
         let built = build(text, sink.limits(), sink.deadline());
         built.diagnostics.into_iter().for_each(|diagnostic| sink.diagnose(diagnostic));
         Self::new(page, built.dom, Host::Html, built.public_id)
     }
 
     /// Takes a document that was parsed as XML.
-    pub(crate) fn from_xml(page: &'a FetchedPage, document: XmlDocument, sink: &mut Sink<'_>) -> Self {
+    pub(crate) fn from_xml(page: &'a DetectedPage, document: XmlDocument, sink: &mut Sink<'_>) -> Self {
         let host = document.root().map_or(Host::Xml, |(_, root)| match &*root.name.local {
             "html" if root.name.ns == ns!(html) => Host::Xhtml,
             "svg" if root.name.ns == ns!(svg) => Host::Svg,
@@ -65,7 +68,9 @@ impl<'a> ParsedPage<'a> {
         Self::new(page, document.dom, host, document.public_id)
     }
 
-    fn new(page: &'a FetchedPage, dom: Dom, host: Host, public_id: Option<String>) -> Self {
+    fn new(page: &'a DetectedPage, dom: Dom, host: Host, public_id: Option<String>) -> Self {
+        let encoding = QueryEncoding::of(page);
+        let page = &page.page;
         let mut base = None;
         let mut tag = None;
         let mut pragma = None;
@@ -84,9 +89,9 @@ impl<'a> ParsedPage<'a> {
                 }
                 // The first base that has a reference counts, even if it can only be ignored.
                 local_name!("base") if base.is_none() => {
-                    base = element
-                        .attribute(&local_name!("href"))
-                        .map(|href| page.url.join(href).unwrap_or_else(|_| page.url.clone()));
+                    base = element.attribute(&local_name!("href")).map(|href| {
+                        encoding::resolve(&page.url, href, encoding).unwrap_or_else(|_| page.url.clone())
+                    });
                 }
                 local_name!("meta") => {
                     head.push(id);
@@ -117,11 +122,24 @@ impl<'a> ParsedPage<'a> {
             host,
             public_id,
             base: base.unwrap_or_else(|| page.url.clone()),
+            encoding,
             dom,
             tag,
             language,
             head,
         }
+    }
+
+    /// Where a reference in HTML leads.
+    pub fn resolve(&self, reference: &str) -> Result<PageUrl, UrlProblem> {
+        encoding::resolve(&self.base, reference, self.encoding)
+    }
+
+    /// The same with its fragment, if the page's encoding matters to it.
+    pub(crate) fn resolve_encoded(&self, reference: &str) -> Option<String> {
+        self.encoding.filter(|encoding| encoding.matters_to(reference))?;
+        let (document, fragment) = reference.split_at(reference.find('#').unwrap_or(reference.len()));
+        Some(format!("{}{fragment}", self.resolve(document).ok()?))
     }
 
     /// A literal in the page's language.

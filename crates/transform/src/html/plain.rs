@@ -23,6 +23,8 @@ const TITLE_CHARS_MAX: usize = 1000;
 pub(crate) const DESCRIPTION_CHARS_MAX: usize = 5000;
 /// Bytes that room is made for before there is any text.
 const TEXT_ROOM_MAX: usize = 64 << 10;
+/// Frames that are told apart from other links.
+const SHOWN_INSTEAD_MAX: usize = 16;
 /// Links with a relation that are kept.
 const RELATIONS_MAX: usize = 1000;
 
@@ -38,7 +40,10 @@ pub(crate) fn read(page: &ParsedPage<'_>, sink: &mut Sink<'_>) {
         .filter(|link| !link.followed)
         .map(|link| link.target.as_str().to_owned())
         .collect();
+    graph.refresh = plain.refresh.map(|number| plain.links[number].target.clone());
     if sink.config().wants(Syntax::Html) {
+        let shown = plain.shown_instead.iter().map(|number| plain.links[*number].target.as_str().to_owned());
+        sink.graph.shown_instead = shown.collect();
         sink.graph.plain_links = plain.links.iter().map(|link| link.target.as_str().to_owned()).collect();
         plain.emit(page, sink);
     }
@@ -66,8 +71,12 @@ struct PlainPage {
     title: Option<String>,
     description: Option<String>,
     links: Vec<Link>,
+    /// The link that the first `<meta http-equiv=refresh>` is.
+    refresh: Option<usize>,
     link_numbers: HashMap<PageUrl, usize>,
     links_cut: bool,
+    /// Numbers of links that are frames, or where the page sends on to.
+    shown_instead: Vec<usize>,
     images: Vec<PageUrl>,
     mailboxes: Vec<NamedNode>,
     relations: Vec<(&'static str, NamedNode, TargetNotes)>,
@@ -166,8 +175,10 @@ impl PlainPage {
                 } else if get(local_name!("http-equiv"))
                     .is_some_and(|name| name.eq_ignore_ascii_case("refresh"))
                     && let Some(target) = refresh_target(content)
+                    && let Some(number) = self.link(page, target, "", line, links_max)
                 {
-                    self.link(page, target, "", line, links_max);
+                    self.refresh.get_or_insert(number);
+                    self.show_instead(number);
                 }
             }
             local_name!("a") | local_name!("area") => {
@@ -190,6 +201,12 @@ impl PlainPage {
                     let number = self.link(page, source, "", line, links_max);
                     let title = get(local_name!("title")).unwrap_or_default();
                     self.label(number, non_empty(title, sink.limits().anchor_chars_max));
+                    // What is in an inner frame is beside the page, and often an advertisement.
+                    if let Some(number) = number
+                        && element.name.local == local_name!("frame")
+                    {
+                        self.show_instead(number);
+                    }
                 }
             }
             local_name!("link") => {
@@ -257,6 +274,12 @@ impl PlainPage {
         Some(number)
     }
 
+    fn show_instead(&mut self, number: usize) {
+        if !self.shown_instead.contains(&number) && self.shown_instead.len() < SHOWN_INSTEAD_MAX {
+            self.shown_instead.push(number);
+        }
+    }
+
     fn label(&mut self, number: Option<usize>, label: Option<String>) {
         let (Some(number), Some(label)) = (number, label) else { return };
         let labels = &mut self.links[number].labels;
@@ -268,7 +291,7 @@ impl PlainPage {
     /// Notes what `rel` says of a target.
     fn relate(&mut self, page: &ParsedPage<'_>, element: &Element, href: &str, rel: &str, line: u32) {
         for relation in relation::names(rel) {
-            let target = match page.base.join(href) {
+            let target = match page.resolve(href) {
                 Ok(target) => target.graph_name(),
                 Err(UrlProblem::Scheme { text, .. }) => match NamedNode::new(text.trim()) {
                     Ok(target) if !target.as_str().to_ascii_lowercase().starts_with("javascript:") => target,
@@ -285,7 +308,7 @@ impl PlainPage {
     }
 
     fn resolve(&mut self, page: &ParsedPage<'_>, reference: &str, line: u32) -> Option<PageUrl> {
-        match page.base.join(reference) {
+        match page.resolve(reference) {
             Ok(url) => Some(url),
             // `javascript:`, `tel:`, `data:` are no mistake, only nothing for us.
             Err(UrlProblem::Scheme { .. }) => None,

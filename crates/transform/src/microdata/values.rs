@@ -78,9 +78,12 @@ impl<'a> Values<'a> {
         literal.into()
     }
 
-    /// A reference as an IRI, by the rules of IRIs; what they refuse is read as browsers would.
+    /// A reference as an IRI, by the rules of IRIs; what they refuse is read as browsers would, and so are queries that are not in UTF-8.
     pub(super) fn resolve(&self, reference: &str) -> Option<NamedNode> {
         let reference = reference.trim();
+        if let Some(url) = self.page.resolve_encoded(reference) {
+            return NamedNode::new(url).ok();
+        }
         if let Some(base) = &self.base
             && let Ok(iri) = base.resolve(reference)
         {

@@ -98,6 +98,9 @@ pub(super) fn absolute(page: &ParsedPage<'_>, reference: &str) -> String {
     if has_scheme(reference) {
         return reference.to_owned();
     }
+    if let Some(url) = page.resolve_encoded(reference) {
+        return url;
+    }
     page.base.as_url().join(reference).map_or_else(|_| reference.to_owned(), String::from)
 }
 
