@@ -97,13 +97,17 @@ export class MockServer {
       }
       if (rest === "urls") {
         const given = JSON.parse(body) as { url: string; blacklisted?: boolean }[];
-        const bad = given.filter(({ url }) => !/^https?:/.test(url));
+        const numbered = given.map(({ url }, index) => ({ number: index + 1, url, reason: "no web address" }));
+        const bad = numbered.filter(({ url }) => !/^https?:/.test(url));
         const banned = given.filter(({ blacklisted }) => blacklisted).length;
         return json({
           added: given.length - bad.length - banned,
           rescored: 0,
           banned,
-          refused: bad.map(({ url }) => ({ url, reason: "no web address" })),
+          known: 0,
+          tried_again: 0,
+          refused: bad,
+          refused_total: bad.length,
         });
       }
       if (rest === "recrawl") return json({ queued: 1 });

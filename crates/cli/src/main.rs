@@ -2,6 +2,7 @@
 
 mod commands;
 mod output;
+mod signals;
 mod svg;
 
 use std::process::ExitCode;

@@ -1,6 +1,6 @@
 //! What every command says in the same way: errors of usage, logs, numbers for people.
 
-use std::io;
+use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::Args;
@@ -56,7 +56,18 @@ pub fn start_logging(verbose: u8) {
         _ => "debug,h2=info,hyper=info,tantivy=info",
     };
     let filter = EnvFilter::try_from_env("WEBLOOM_LOG").unwrap_or_else(|_| EnvFilter::new(level));
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).with_target(false).init();
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(io::stderr)
+        .with_target(false)
+        // Where stderr is gone there is nobody to tell, and telling would end the process.
+        .log_internal_errors(false)
+        .init();
+}
+
+/// Says something on stderr. That nobody reads it any more, because a terminal was closed or a pipe, is no reason to fail.
+pub fn say(text: &str) {
+    let _ = io::stderr().write_all(text.as_bytes());
 }
 
 /// What went wrong and why, each cause once: many errors already say their cause themselves.

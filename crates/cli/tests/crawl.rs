@@ -5,11 +5,12 @@
 mod support;
 
 use std::collections::HashSet;
+use std::process::Stdio;
 use std::time::Duration;
 
-use support::{crawl, crawl_within, stable_dump, stderr, stdout_of, until, webloom};
+use support::{crawl, crawl_within, send, stable_dump, stderr, stdout_of, until, webloom};
 use webloom_testkit::{
-    Answer, Fault, FaultRule, Faulty, GeneratedWeb, ServerOptions, StaticWeb, WebServer, WebShape,
+    Answer, Fault, FaultRule, Faulty, GeneratedWeb, Request, ServerOptions, StaticWeb, WebServer, WebShape,
 };
 
 #[test]
@@ -169,10 +170,92 @@ fn two_interrupts_stop_at_once() {
     until(Duration::from_secs(5), "the crawl ends", || child.try_wait().unwrap());
 }
 
+/// A page that takes a while, and links to another.
+fn slow_web(pause: Duration) -> StaticWeb {
+    let slow = Answer::html(r#"<title>Slow</title><a href="/next">next</a>"#).after(pause);
+    StaticWeb::new().answer("http://a.example/", slow).html("http://a.example/next", "<title>Next</title>")
+}
+
+#[test]
+fn every_signal_to_end_finishes_the_pages_under_way_and_sums_up() {
+    for signal in ["TERM", "HUP", "INT"] {
+        let server =
+            WebServer::start_blocking(slow_web(Duration::from_secs(2)), ServerOptions::default()).unwrap();
+        let data = tempfile::tempdir().unwrap();
+        let mut command = crawl(&server, "http://a.example/", data.path(), "1ms");
+        command.args(["--set", "politeness.slow_factor=0"]);
+        let child = command.arg("--json").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        assert!(server.log().wait_for_requests(2, Duration::from_secs(20)), "{signal}");
+        send(child.id(), signal);
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{signal}: {:?}", output.status);
+        assert!(stderr(&output).contains("finishing the pages under way"), "{signal}: {}", stderr(&output));
+        let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!((&report["end"], &report["pages"]), (&"stopped".into(), &1.into()), "{signal}: {report}");
+        assert_eq!(report["queued"], 1, "{signal}: {report}");
+        // Nothing was under way any more, so nothing is fetched again.
+        stdout_of(webloom().args(["crawl", "--quiet", "--data"]).arg(data.path()));
+        assert_eq!(server.log().fetched_more_than_once(), [], "{signal}");
+        assert_eq!(server.log().count("http://a.example/next"), 1, "{signal}");
+    }
+}
+
+#[test]
+fn a_second_signal_of_either_kind_stops_at_once() {
+    for [first, second] in [["TERM", "TERM"], ["INT", "TERM"], ["TERM", "INT"], ["HUP", "TERM"]] {
+        let server =
+            WebServer::start_blocking(slow_web(Duration::from_secs(60)), ServerOptions::default()).unwrap();
+        let data = tempfile::tempdir().unwrap();
+        let mut child = crawl(&server, "http://a.example/", data.path(), "1ms").spawn().unwrap();
+        assert!(server.log().wait_for_requests(2, Duration::from_secs(20)));
+        send(child.id(), first);
+        std::thread::sleep(Duration::from_millis(300));
+        assert!(child.try_wait().unwrap().is_none(), "{first} must wait for the page");
+        send(child.id(), second);
+        let ended = until(Duration::from_secs(10), "the end", || child.try_wait().unwrap());
+        assert_eq!(ended.code(), Some(0), "{first} {second}: {ended:?}");
+    }
+}
+
+#[test]
+fn a_crawl_whose_terminal_is_gone_ends_well_though_nobody_hears_it() {
+    let server =
+        WebServer::start_blocking(slow_web(Duration::from_secs(2)), ServerOptions::default()).unwrap();
+    let data = tempfile::tempdir().unwrap();
+    let mut command = webloom();
+    command.args(["crawl", "http://a.example/", "--allow-private", "--delay", "1ms"]);
+    command.args(["--set", "politeness.slow_factor=0"]);
+    command.args(["--resolve", &server.resolve_rule(), "--data"]).arg(data.path());
+    let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+    assert!(server.log().wait_for_requests(2, Duration::from_secs(20)));
+    // What is written to stderr fails from here on.
+    drop(child.stderr.take());
+    send(child.id(), "HUP");
+    let ended = until(Duration::from_secs(20), "the end", || child.try_wait().unwrap());
+    assert_eq!(ended.code(), Some(0), "{ended:?}");
+    assert_eq!(server.log().count("http://a.example/next"), 0, "it was told to stop");
+    stdout_of(webloom().args(["crawl", "--quiet", "--data"]).arg(data.path()));
+    assert_eq!(server.log().fetched_more_than_once(), [], "the page under way was finished");
+}
+
+#[test]
+fn a_crawl_that_is_to_outlive_its_terminal_does() {
+    let server =
+        WebServer::start_blocking(slow_web(Duration::from_secs(1)), ServerOptions::default()).unwrap();
+    let data = tempfile::tempdir().unwrap();
+    let command = crawl(&server, "http://a.example/", data.path(), "1ms");
+    // As `nohup` does.
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-c", "trap '' HUP; exec \"$@\"", "sh"]).arg(command.get_program()).args(command.get_args());
+    let mut child = shell.stdin(Stdio::null()).spawn().unwrap();
+    assert!(server.log().wait_for_requests(2, Duration::from_secs(20)));
+    send(child.id(), "HUP");
+    assert!(child.wait().unwrap().success());
+    assert_eq!(server.log().count("http://a.example/next"), 1);
+}
+
 fn interrupt(process: u32) {
-    assert!(
-        std::process::Command::new("kill").args(["-INT", &process.to_string()]).status().unwrap().success()
-    );
+    send(process, "INT");
 }
 
 #[test]
@@ -196,6 +279,63 @@ fn budgets_and_scope_are_kept() {
     let hosts: HashSet<String> =
         server.log().section("one host").all().iter().map(|request| request.host.to_string()).collect();
     assert_eq!(hosts.len(), 1, "{hosts:?}");
+}
+
+#[test]
+fn a_larger_depth_later_finds_what_was_beyond_the_smaller() {
+    // The server knows its pages again, and would rather not send them twice.
+    let site = |request: &Request| {
+        if request.header("if-none-match").is_some() {
+            return Answer::status(304);
+        }
+        let page = |links: &str| Answer::html(format!("<title>{}</title>{links}", request.path()));
+        match request.path() {
+            "/" => page("<a href=/1>1</a> <a href=/leaf>leaf</a>").with_header("etag", "\"0\""),
+            "/1" => page("<a href=/2>2</a>").with_header("etag", "\"1\""),
+            "/2" => page("<a href=/3>3</a>").with_header("etag", "\"2\""),
+            "/3" => page("<a href=/4>4</a>"),
+            "/4" | "/leaf" | "/late" => page(""),
+            "/map.xml" => {
+                Answer::new("application/xml", "<urlset><url><loc>http://a.example/late</loc></url></urlset>")
+            }
+            "/robots.txt" => Answer::text("Sitemap: http://a.example/map.xml"),
+            _ => Answer::not_found(),
+        }
+    };
+    let server = WebServer::start_blocking(site, ServerOptions::default()).unwrap();
+    let data = tempfile::tempdir().unwrap();
+    let depth = |depth: &str| {
+        let before = server.log().requests().len();
+        let mut command = webloom();
+        command.args(["crawl", "http://a.example/", "--allow-private", "--delay", "1ms"]);
+        command.args(["--max-depth", depth, "--resolve", &server.resolve_rule(), "--data"]).arg(data.path());
+        let output = command.output().unwrap();
+        let requests = server.log().requests();
+        let asked = requests.all()[before..].iter().filter(|request| !request.is_robots());
+        let mut asked: Vec<String> = asked.map(|request| request.path_and_query.to_string()).collect();
+        asked.sort();
+        (asked.join(" "), stderr(&output))
+    };
+    assert_eq!(depth("0").0, "/");
+    let (asked, said) = depth("1");
+    assert_eq!(asked, "/ /1 /leaf /map.xml", "{said}");
+    let line = "links are followed to depth 1 now, before to 0: 1 page is visited again for its links\n";
+    assert!(said.contains(line), "{said}");
+    let (asked, said) = depth("3");
+    assert_eq!(asked, "/1 /2 /3 /late /leaf /map.xml", "{said}");
+    let line = "links are followed to depth 3 now, before to 1: 3 pages are visited again for their links\n";
+    assert!(said.contains(line), "{said}");
+    assert!(said.contains("complete: 7 pages"), "{said}");
+    for no_larger in ["3", "2"] {
+        let (asked, said) = depth(no_larger);
+        assert_eq!(asked, "", "{no_larger}: {said}");
+        assert!(!said.contains("visited again"), "{said}");
+    }
+    // What was read while it was smaller might have lost links.
+    assert_eq!(depth("3").0, "/2 /late");
+    let (asked, said) = depth("9");
+    assert_eq!(asked, "/3 /4", "{said}");
+    assert!(said.contains("complete: 8 pages"), "{said}");
 }
 
 #[test]

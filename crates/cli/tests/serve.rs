@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use support::{crawl, stderr, stdout_of, until, webloom};
-use webloom_testkit::{WebServer, demo};
+use support::{crawl, send, stderr, stdout_of, until, webloom};
+use webloom_testkit::{Answer, StaticWeb, WebServer, demo};
 
 /// A command that serves; ended when dropped.
 struct Serving {
@@ -40,10 +40,20 @@ impl Serving {
     }
 
     fn get(&self, path: &str) -> (u16, String) {
+        self.ask("GET", path)
+    }
+
+    /// With the token.
+    fn ask(&self, method: &str, path: &str) -> (u16, String) {
         let authority = self.url.strip_prefix("http://").unwrap();
         let mut stream = TcpStream::connect(authority).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-        write!(stream, "GET {path} HTTP/1.0\r\nHost: {authority}\r\n\r\n").unwrap();
+        let token = &self.token;
+        write!(
+            stream,
+            "{method} {path} HTTP/1.0\r\nHost: {authority}\r\nAuthorization: Bearer {token}\r\n\r\n"
+        )
+        .unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
         let (head, body) = answer.split_once("\r\n\r\n").unwrap();
@@ -85,10 +95,44 @@ fn an_empty_directory_can_be_served_and_an_interrupt_ends_it() {
     assert!(status == 200 && body.contains("\"pages\":0"), "{body}");
     assert_eq!(serving.get("/").0, 200);
     assert_eq!(serving.token.len(), 40);
-    let interrupted = Command::new("kill").args(["-INT", &serving.child.id().to_string()]).status().unwrap();
-    assert!(interrupted.success());
+    send(serving.child.id(), "INT");
     let ended = until(Duration::from_secs(20), "the end", || serving.child.try_wait().unwrap());
     assert!(ended.success());
+}
+
+#[test]
+fn a_server_that_is_asked_to_end_lets_its_crawl_finish_the_pages_under_way() {
+    let slow = |pause| {
+        let answer = Answer::html(r#"<title>Slow</title><a href="/next">next</a>"#);
+        StaticWeb::new()
+            .answer("http://a.example/", answer.after(pause))
+            .html("http://a.example/next", "<title>Next</title>")
+    };
+    for (pause, signals, pages) in
+        [(2, &["TERM"][..], 1), (60, &["TERM", "INT"], 0), (60, &["INT", "TERM"], 0)]
+    {
+        let web = WebServer::start_blocking(slow(Duration::from_secs(pause)), Default::default()).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let spec = format!(
+            "seeds = [\"http://a.example/\"]\n[politeness]\ndelay = \"1ms\"\n\
+             [fetch]\nallow_private = true\nresolve = [{:?}]\n",
+            web.resolve_rule()
+        );
+        std::fs::write(folder.path().join("crawl.toml"), spec).unwrap();
+        let mut serving = Serving::of(folder.path(), &["--start"]);
+        assert!(web.log().wait_for_requests(2, Duration::from_secs(20)));
+        for signal in signals {
+            assert!(serving.child.try_wait().unwrap().is_none(), "{signals:?}");
+            send(serving.child.id(), signal);
+            std::thread::sleep(Duration::from_millis(300));
+        }
+        let ended = until(Duration::from_secs(10), "the end", || serving.child.try_wait().unwrap());
+        assert_eq!(ended.code(), Some(0), "{signals:?}");
+        let stats = stdout_of(webloom().args(["stats", "--json", "--data"]).arg(folder.path()));
+        let stats: serde_json::Value = serde_json::from_str(&stats).unwrap();
+        assert_eq!(stats["graphs"], pages, "{signals:?}: {stats}");
+        assert_eq!(web.log().count("http://a.example/next"), 0);
+    }
 }
 
 #[test]
@@ -134,6 +178,38 @@ fn a_crawl_is_served_while_it_runs_and_top_shows_it() {
     assert!(beside.get("/sparql?query=ASK%7B%3Fs%20%3Fp%20%3Fo%7D").1.contains("true"));
     let ended = until(Duration::from_secs(60), "the crawl's end", || serving.child.try_wait().unwrap());
     assert!(ended.success());
+}
+
+#[test]
+fn a_crawl_that_is_paused_takes_orders_and_answers() {
+    let web = WebServer::start_blocking(demo::demo_web(), Default::default()).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = crawl(&web, demo::demo_seeds()[0], folder.path(), "100ms");
+    command.args(["--serve", "--listen", "127.0.0.1:0"]);
+    let mut serving = Serving::start(&mut command);
+    until(Duration::from_secs(30), "a request", || (web.log().totals().requests > 2).then_some(()));
+    let (status, body) = serving.ask("POST", "/api/crawls/main/pause");
+    assert_eq!(status, 202, "{body}");
+    let resting = until(Duration::from_secs(20), "rest", || {
+        let before = web.log().totals().requests;
+        std::thread::sleep(Duration::from_millis(700));
+        (web.log().totals().requests == before).then_some(before)
+    });
+    // Asked for long after the last page was settled: nothing else wakes the crawl.
+    let asked = std::time::Instant::now();
+    let seed = demo::demo_seeds()[0];
+    let life = stdout_of(webloom().args(["why", "--json", seed, "--data"]).arg(folder.path()));
+    assert!(life.contains("\"known\": true"), "{life}");
+    let list = folder.path().join("list");
+    std::fs::write(&list, "http://added.example/\n").unwrap();
+    let added = stdout_of(webloom().args(["urls", "add"]).arg(&list).arg("--data").arg(folder.path()));
+    assert_eq!(added, "1 queued\n");
+    assert!(asked.elapsed() < Duration::from_secs(8), "{:?}", asked.elapsed());
+    assert_eq!(web.log().totals().requests, resting, "it is paused");
+    assert_eq!(serving.ask("POST", "/api/crawls/main/resume").0, 202);
+    let ended = until(Duration::from_secs(60), "the crawl's end", || serving.child.try_wait().unwrap());
+    assert!(ended.success());
+    assert_eq!(web.log().count("http://added.example/"), 1);
 }
 
 #[test]

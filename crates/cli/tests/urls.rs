@@ -98,8 +98,13 @@ fn urls_are_added_scored_and_banned_between_two_runs() {
         r#"[{"url": "http://b.example/", "score": 0.3}, {"url": "http://c.example/", "blacklisted": true}]"#;
     let report = json(&String::from_utf8(urls(data.path(), "add", list).stdout).unwrap());
     assert_eq!((&report["queued"], &report["banned"]), (&1.into(), &1.into()));
-    for (what, list) in [("add", "no url at all"), ("score", "http://a.example/good"), ("add", "[7]")] {
-        assert_eq!(urls(data.path(), what, list).status.code(), Some(2), "{what} {list}");
+    for (what, list, code) in [
+        ("add", "no url at all", 1),
+        ("score", "http://a.example/good", 1),
+        ("add", "[7]", 1),
+        ("add", "[{\"url\": \"http://a.example/\"}", 2),
+    ] {
+        assert_eq!(urls(data.path(), what, list).status.code(), Some(code), "{what} {list}");
     }
     stdout_of(crawl(&server, "http://a.example/", data.path(), "1ms").args(["--max-pages", "100"]));
     let fetched = server.log().requests().urls();
@@ -126,4 +131,47 @@ fn a_running_crawl_takes_orders_and_answers() {
     assert!(child.wait().unwrap().success());
     assert_eq!(server.log().count("http://b.example/"), 1);
     assert_eq!(why(data.path(), "http://b.example/")["life"]["stage"]["name"], "indexed");
+}
+
+#[test]
+fn of_a_list_what_is_right_is_taken_and_what_is_wrong_is_told() {
+    let server = WebServer::start_blocking(site(), ServerOptions::default()).unwrap();
+    let data = tempfile::tempdir().unwrap();
+    stdout_of(crawl(&server, "http://a.example/", data.path(), "1ms").args(["--max-pages", "1"]));
+    let known = |url: &str| why(data.path(), url)["known"] == true;
+
+    let list = r#"[{"url": "http://new.example/1"}, {"url": "ftp://new.example/2"}, 3,
+        {"url": "http://new.example/4", "score": 7}, {"score": 0.5}, {"url": "http://new.example/6", "score": 0.5}]"#;
+    let output = urls(data.path(), "add", list);
+    assert_eq!(output.status.code(), Some(1));
+    let report = json(&String::from_utf8(output.stdout.clone()).unwrap());
+    assert_eq!((&report["queued"], &report["wrong"]), (&2.into(), &4.into()), "{report}");
+    let numbers: Vec<_> =
+        report["wrong_entries"].as_array().unwrap().iter().map(|one| &one["number"]).collect();
+    assert_eq!(numbers, [2, 3, 4, 5]);
+    let said = stderr(&output);
+    assert!(said.contains("entry 2: ") && said.contains("cannot be crawled"), "{said}");
+    assert!(said.contains("4 of 6 entries refused; the others were taken"), "{said}");
+    assert!(known("http://new.example/1") && known("http://new.example/6"));
+
+    // Of many only the first are told.
+    let mut lines = String::from("http://new.example/7\nname.without.scheme\n");
+    (0..20).for_each(|number| lines.push_str(&format!("nonsense/{number}\n")));
+    lines.push_str("http://new.example/8 0.5\n");
+    let output = urls(data.path(), "add", &lines);
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(
+        said.contains("line 2: `name.without.scheme` is not a URL; write https://name.without.scheme/"),
+        "{said}"
+    );
+    assert!(said.contains("line 11: ") && !said.contains("line 12: "), "{said}");
+    assert!(said.contains("… and 11 more\n") && said.contains("21 of 23 lines refused"), "{said}");
+    assert!(known("http://new.example/7") && known("http://new.example/8"));
+
+    // What is no JSON changes nothing.
+    let output = urls(data.path(), "add", "[{\"url\": \"http://new.example/9\"},\n  {\"url\": }]");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("line 2 column 11"), "{}", stderr(&output));
+    assert!(!known("http://new.example/9"));
 }

@@ -11,7 +11,7 @@ mod view;
 use std::collections::{BTreeMap, HashMap};
 
 use foldhash::fast::RandomState;
-pub use novelty::{Novelty, NoveltyRules, Verdict, WordRuns};
+pub use novelty::{JudgedPage, Novelty, NoveltyRules, Verdict, WordRuns};
 use oxrdf::{Term, TermRef};
 pub use parameters::ParameterSet;
 pub use query::{LinkQuery, QueryProblem};

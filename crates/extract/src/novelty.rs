@@ -1,15 +1,23 @@
 //! Does a page say anything that its site has not said already?
 //!
-//! In: the text of each page of a crawl, host by host. Out: a [`Verdict`]. Text is cut into runs of three
+//! In: each page of a crawl, host by host. Out: a [`Verdict`]. Text is cut into runs of three
 //! words ([`WordRuns`], which any thread can do) and those are compared with what is remembered ([`Novelty`]). A host remembers what it said in a small bitmap; a page that brings next to nothing new, such as a shop's page in yet
 //! another session, is *stale*. When most of a host's latest pages are stale, it has nothing
 //! more to say for now, and the links of its stale pages are not followed. Pages that answer "not found" with a 200 are stale
-//! from the second on by the same measure, and so are the pages of a mirror, which are told by what other hosts said.
+//! by the same measure, and so are the pages of a mirror, which are told by what other hosts said.
+//!
+//! A page that says that its own URL was not found brings new words, which say nothing: the words of its URL do not count. A page of a few words may be one of
+//! a gallery, or whatever a parked host answers. So where there are few words, or none that are new but the URL's, [`JudgedPage`] tells what
+//! else the page is. It is stale if its host has had that before, and if a page with the same words led to it: a trap leads to itself, and folders with
+//! the same names in them are found on something else.
 //!
 //! The memory is bounded: a fixed bitmap per host, and a fixed number of hosts, the least recently used of which is forgotten.
 
-use std::collections::HashMap;
+mod page;
 
+use std::collections::{HashMap, HashSet};
+
+pub use page::JudgedPage;
 use webloom_model::PageUrl;
 
 use crate::scope::is_dated;
@@ -36,7 +44,7 @@ impl Default for NoveltyRules {
 /// What a page brings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// Something new, or too little to judge by.
+    /// Something new.
     New,
     /// Nothing new; its host has more to say.
     Stale,
@@ -50,8 +58,14 @@ const WORDS: usize = 128;
 const RUNS_MAX: usize = 256;
 /// Word runs that are held before all but the smallest are dropped.
 const RUNS_HELD_MAX: usize = 4 * RUNS_MAX;
-/// Word runs of a page below which nothing is said about it.
+/// Word runs of a page below which it is compared as a whole.
 const RUNS_MIN: usize = 8;
+/// Word runs of a page that has enough of them to be judged by nothing else.
+const RUNS_ENOUGH: usize = 32;
+/// New word runs of a page of which it is known which they are.
+const FRESH_MAX: usize = 64;
+/// Stands for the words of a page of which none are new to its host.
+const WORDS_OF_OTHERS: u64 = 0;
 /// How slowly the share of stale pages follows the latest ones: each page moves it by a sixteenth.
 const WINDOW: u32 = 16;
 
@@ -73,48 +87,83 @@ pub struct Novelty {
     hosts: HashMap<String, Said>,
     /// Whole texts, by hash, and the first host that had them.
     texts: HashMap<u64, u64>,
+    /// What pages of few words are as a whole, and others beside their words, by hashes with their host's.
+    had: HashSet<u64>,
+    /// The words of such pages, by hashes of their URLs.
+    worded: HashMap<u64, u64>,
     used: u64,
 }
 
 impl Novelty {
     /// Remembers nothing yet.
     pub fn new(rules: NoveltyRules) -> Self {
-        Self { rules, hosts: HashMap::new(), texts: HashMap::new(), used: 0 }
+        Self {
+            rules,
+            hosts: HashMap::new(),
+            texts: HashMap::new(),
+            had: HashSet::new(),
+            worded: HashMap::new(),
+            used: 0,
+        }
     }
 
-    /// Takes a page in, and says what it brings.
-    pub fn judge(&mut self, page: &PageUrl, WordRuns(runs): &WordRuns) -> Verdict {
-        if runs.len() < RUNS_MIN {
-            return Verdict::New;
-        }
+    /// Takes a page in, and says what it brings. The word runs are the page's.
+    pub fn judge(&mut self, page: &JudgedPage<'_>, words: &WordRuns) -> Verdict {
         self.used += 1;
-        let host_hash = hash(page.host().as_bytes(), page.host().len());
-        let whole = runs.iter().fold(0_u64, |sum, run| sum.rotate_left(5) ^ run);
-        if self.texts.len() >= self.rules.hosts_max.saturating_mul(16) {
+        let host = page.url.host();
+        let host_hash = hash(host.as_bytes(), host.len());
+        let remembered_max = self.rules.hosts_max.saturating_mul(16);
+        if self.texts.len() >= remembered_max {
             self.texts.clear();
         }
-        let mirrored = *self.texts.entry(whole).or_insert(host_hash) != host_hash;
-        if self.hosts.len() >= self.rules.hosts_max && !self.hosts.contains_key(page.host()) {
+        if self.had.len() >= remembered_max || self.worded.len() >= remembered_max {
+            self.had.clear();
+            self.worded.clear();
+        }
+        if self.hosts.len() >= self.rules.hosts_max && !self.hosts.contains_key(host) {
             self.forget();
         }
-        let said = self.hosts.entry(page.host().to_owned()).or_insert_with(|| Said {
+        let said = self.hosts.entry(host.to_owned()).or_insert_with(|| Said {
             bits: Box::new([0; WORDS]),
             pages: 0,
             stale: 0,
             used: 0,
         });
         said.used = self.used;
-        let mut new = 0_u32;
-        for run in runs {
-            let (word, bit) = ((run >> 6) as usize % WORDS, 1 << (run & 63));
-            new += u32::from(said.bits[word] & bit == 0);
-            said.bits[word] |= bit;
+        // True for what the host has had before.
+        let mut is_known = |what: u64| !self.had.insert(mix(what ^ host_hash));
+        // True for a page with the words of the page that led to it, or of one with nobody's own.
+        let is_like_that = |words: u64| {
+            let from = page.found_on.and_then(|from| self.worded.get(&hash_of(from)));
+            from.is_some_and(|from| [words, WORDS_OF_OTHERS].contains(from))
+        };
+        let numbers_alike = words.numbers_alike;
+        let (stale, words) = match &words.runs {
+            Runs::Few { whole, words } => (is_known(*whole) && is_like_that(*words), Some(*words)),
+            Runs::Many(runs) => {
+                let whole = runs.iter().fold(0_u64, |sum, run| sum.rotate_left(5) ^ run);
+                let mirrored = *self.texts.entry(whole).or_insert(host_hash) != host_hash;
+                let mut fresh = [0; FRESH_MAX];
+                let new = said.take(runs, &mut fresh);
+                let is_little = |new: usize| new * 100 < self.rules.new_percent as usize * runs.len();
+                if mirrored {
+                    (true, None)
+                } else if is_little(new) {
+                    let stale = runs.len() >= RUNS_ENOUGH || is_known(page.beside_words(numbers_alike));
+                    (stale, stale.then_some(WORDS_OF_OTHERS))
+                } else if page.may_name_itself(new)
+                    && is_little(page.not_its_own(&fresh[..new], numbers_alike))
+                {
+                    let words = page.other_words(numbers_alike);
+                    (is_known(page.beside_words(numbers_alike)) && is_like_that(words), Some(words))
+                } else {
+                    (false, None)
+                }
+            }
+        };
+        if let Some(words) = words {
+            self.worded.insert(hash_of(page.url), words);
         }
-        // A memory that is full would find everything stale: it begins anew.
-        if said.bits.iter().map(|word| word.count_ones()).sum::<u32>() > (WORDS as u32 * 64) / 2 {
-            said.bits.fill(0);
-        }
-        let stale = mirrored || new * 100 < self.rules.new_percent * runs.len() as u32;
         said.pages = said.pages.saturating_add(1);
         let aim = if stale { SHARE_WHOLE } else { 0 };
         said.stale = (said.stale * (WINDOW - 1) + aim) / WINDOW;
@@ -136,25 +185,63 @@ impl Novelty {
     }
 }
 
-/// What a page says: hashes of its runs of three words, of a long text those that are smallest.
+impl Said {
+    /// Takes word runs in, and tells how many are new. Those are put into `fresh`, as long as there are fewer than it can hold.
+    fn take(&mut self, runs: &[u64], fresh: &mut [u64; FRESH_MAX]) -> usize {
+        let mut new = 0;
+        for run in runs {
+            let (word, bit) = ((run >> 6) as usize % WORDS, 1 << (run & 63));
+            // What is not new is written over by the next.
+            fresh[new % FRESH_MAX] = *run;
+            new += usize::from(self.bits[word] & bit == 0);
+            self.bits[word] |= bit;
+        }
+        // A memory that is full would find everything stale: it begins anew.
+        if self.bits.iter().map(|word| word.count_ones()).sum::<u32>() > (WORDS as u32 * 64) / 2 {
+            self.bits.fill(0);
+        }
+        new
+    }
+}
+
+/// What a page says, in numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WordRuns(Vec<u64>);
+pub struct WordRuns {
+    runs: Runs,
+    /// The pages of a calendar differ in their numbers, and in nothing else.
+    numbers_alike: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Runs {
+    /// Hashes of its runs of three words, of a long text those that are smallest.
+    Many(Vec<u64>),
+    /// There are few. These are the page as a whole, and its words.
+    Few { whole: u64, words: u64 },
+}
 
 impl WordRuns {
-    /// Of a page's text.
-    pub fn of(page: &PageUrl, text: &str) -> Self {
-        // The pages of a calendar differ in their numbers, and in nothing else.
-        Self::of_text(text, is_dated(page))
+    /// Of a page.
+    pub fn of(page: &JudgedPage<'_>) -> Self {
+        let numbers_alike = is_dated(page.url);
+        let runs = match Self::of_text(page.text, numbers_alike) {
+            few if few.len() < RUNS_MIN => {
+                let words = page.other_words(numbers_alike);
+                Runs::Few { whole: mix(words) ^ page.beside_words(numbers_alike), words }
+            }
+            many => Runs::Many(many),
+        };
+        Self { runs, numbers_alike }
     }
 
-    fn of_text(text: &str, numbers_alike: bool) -> Self {
+    fn of_text(text: &str, numbers_alike: bool) -> Vec<u64> {
         let mut runs = Vec::with_capacity((text.len() / 6).min(RUNS_HELD_MAX));
         // Zero before the third word, and no word's hash.
         let mut before = [0_u64; 2];
         // What is not below it is not among the smallest.
         let mut bound = u64::MAX;
         for_each_word(text.as_bytes(), numbers_alike, |word| {
-            let run = mix(before[0].rotate_left(13) ^ before[1].rotate_left(7) ^ word);
+            let run = run_of(before, word);
             if run < bound && before[0] != 0 {
                 if runs.len() == RUNS_HELD_MAX {
                     bound = keep_smallest(&mut runs);
@@ -170,8 +257,17 @@ impl WordRuns {
         runs.dedup();
         // The smallest hashes share their first bits; the places in a memory are taken from others.
         runs.iter_mut().for_each(|run| *run = mix(*run));
-        Self(runs)
+        runs
     }
+}
+
+fn hash_of(url: &PageUrl) -> u64 {
+    hash(url.as_str().as_bytes(), url.as_str().len())
+}
+
+/// The hash of three words in a row.
+fn run_of(before: [u64; 2], word: u64) -> u64 {
+    mix(before[0].rotate_left(13) ^ before[1].rotate_left(7) ^ word)
 }
 
 /// Drops all but the [`RUNS_MAX`] smallest, of which there must be more, and tells the largest of these.
@@ -318,7 +414,16 @@ mod tests {
     use super::*;
 
     fn judge(novelty: &mut Novelty, page: &PageUrl, text: &str) -> Verdict {
-        novelty.judge(page, &WordRuns::of(page, text))
+        let page = JudgedPage {
+            url: page,
+            title: None,
+            text,
+            triples: &[],
+            plain_links: &HashSet::new(),
+            shown_instead: &[],
+            found_on: None,
+        };
+        novelty.judge(&page, &WordRuns::of(&page))
     }
 
     fn url(host: &str, number: u32) -> PageUrl {
@@ -384,7 +489,7 @@ mod tests {
             runs.sort_unstable();
             runs.truncate(RUNS_MAX);
             runs.dedup();
-            assert_eq!(WordRuns::of_text(&text, false).0, runs.into_iter().map(mix).collect::<Vec<_>>());
+            assert_eq!(WordRuns::of_text(&text, false), runs.into_iter().map(mix).collect::<Vec<_>>());
         }
     }
 
@@ -411,12 +516,13 @@ mod tests {
     }
 
     #[test]
-    fn short_pages_are_not_judged_and_memory_is_bounded() {
+    fn memory_is_bounded() {
         let mut novelty = Novelty::new(NoveltyRules { hosts_max: 10, ..NoveltyRules::default() });
         for number in 0..500 {
-            assert_eq!(judge(&mut novelty, &url("short.example", number), "too short to say"), Verdict::New);
+            judge(&mut novelty, &url("short.example", number), &format!("too short to say {number}"));
             judge(&mut novelty, &url(&format!("h{number}.example"), 0), &prose(number));
             assert!(novelty.hosts.len() <= 10 && novelty.texts.len() <= 160);
+            assert!(novelty.had.len() <= 160 && novelty.worded.len() <= 160);
         }
         assert_eq!(judge(&mut novelty, &url("x.example", 1), &"\u{0}é ".repeat(10_000)), Verdict::New);
     }

@@ -239,26 +239,17 @@ impl Frontier for MemoryFrontier {
     }
 
     fn recrawl_now(&self, url: &PageUrl) -> Result<bool, FrontierError> {
+        Ok(self.inner.lock().requeue(url, Some(1.0), self.clock.now()))
+    }
+
+    fn try_again(&self, urls: &[(PageUrl, Option<f32>)]) -> Result<Vec<bool>, FrontierError> {
         let now = self.clock.now();
         let inner = &mut *self.inner.lock();
-        let Some(&position) = inner.positions.get(url) else { return Ok(false) };
-        let known = &mut inner.urls[position - 1];
-        match known.stage {
-            Stage::Indexed(_) => {
-                inner.totals.indexed -= 1;
-                inner.take_up(url.host(), now);
-                inner.scheduler.unindex(url.host(), now);
-                inner.hosts.entry(url.host().to_owned()).or_default().indexed -= 1;
-            }
-            Stage::NoPage(_) => inner.totals.no_page -= 1,
-            _ => return Ok(false),
-        }
-        let known = &mut inner.urls[position - 1];
-        known.stage = Stage::Queued;
-        known.attempts = 0;
-        known.score = Some(1.0);
-        inner.queue(position, 0, now);
-        Ok(true)
+        let again = |(url, score): &(PageUrl, Option<f32>)| {
+            let stage = inner.positions.get(url).map(|&position| inner.urls[position - 1].stage);
+            matches!(stage, Some(Stage::NoPage(_))) && inner.requeue(url, *score, now)
+        };
+        Ok(urls.iter().map(again).collect())
     }
 
     fn inspect(&self, url: &PageUrl) -> Result<Option<UrlLife>, FrontierError> {
@@ -339,6 +330,30 @@ impl Inner {
             validators: None,
         });
         self.totals.known += 1;
+    }
+
+    /// Queues a URL that was settled once more. False when it was not, or its host is banned.
+    fn requeue(&mut self, url: &PageUrl, score: Option<f32>, now: Instant) -> bool {
+        let Some(&position) = self.positions.get(url) else { return false };
+        if self.hosts.get(url.host()).is_some_and(|host| host.blocked) {
+            return false;
+        }
+        match self.urls[position - 1].stage {
+            Stage::Indexed(_) => {
+                self.totals.indexed -= 1;
+                self.take_up(url.host(), now);
+                self.scheduler.unindex(url.host(), now);
+                self.hosts.entry(url.host().to_owned()).or_default().indexed -= 1;
+            }
+            Stage::NoPage(_) => self.totals.no_page -= 1,
+            _ => return false,
+        }
+        let known = &mut self.urls[position - 1];
+        known.stage = Stage::Queued;
+        known.attempts = 0;
+        known.score = score;
+        self.queue(position, 0, now);
+        true
     }
 
     fn place(&self, position: usize) -> Place {

@@ -13,7 +13,7 @@ use webloom_frontier::{FjallFrontier, FrontierConfig, MemoryFrontier};
 use webloom_model::{
     Ban, Clock, Frontier, FrontierCounts, FrontierError, FrontierLimits, HostHint, Injection,
     InjectionReport, LeaseAnswer, LeaseId, LinkCandidate, OfferSummary, PageUrl, QueueQuery, QueueView,
-    Settlement, UrlLife,
+    Settlement, UrlLife, UrlStage,
 };
 
 /// A durable frontier whose directory goes when it does.
@@ -43,6 +43,8 @@ impl Frontier for InTempDir {
         fn rescore(&self, scores: &[(PageUrl, f32)]) -> Result<InjectionReport, FrontierError>;
         fn ban(&self, bans: &[Ban]) -> Result<InjectionReport, FrontierError>;
         fn recrawl_now(&self, url: &PageUrl) -> Result<bool, FrontierError>;
+        fn try_again(&self, urls: &[(PageUrl, Option<f32>)]) -> Result<Vec<bool>, FrontierError>;
+        fn stages(&self, urls: &[PageUrl]) -> Result<Vec<Option<UrlStage>>, FrontierError>;
         fn inspect(&self, url: &PageUrl) -> Result<Option<UrlLife>, FrontierError>;
         fn queues(&self, query: &QueueQuery) -> Result<Vec<QueueView>, FrontierError>;
         fn limits(&self) -> FrontierLimits;

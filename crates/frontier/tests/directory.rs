@@ -7,10 +7,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use webloom_frontier::contract::ManualClock;
-use webloom_frontier::{Blob, FjallFrontier, FrontierConfig, MemoryFrontier, Recrawl, UrlState, UrlStatus};
+use webloom_frontier::{
+    Blob, DomainBudget, FjallFrontier, FrontierConfig, MemoryFrontier, Recrawl, UrlState, UrlStatus,
+};
 use webloom_model::{
-    Clock, Frontier, FrontierError, Injection, LeaseAnswer, LeaseId, LinkCandidate, PageUrl, Settlement,
-    SettlementKind,
+    Ban, Clock, Frontier, FrontierError, Injection, Lease, LeaseAnswer, LeaseId, LinkCandidate, PageUrl,
+    Settlement, SettlementKind, Validators,
 };
 
 fn open(path: &Path, clock: &Arc<ManualClock>) -> Result<FjallFrontier, FrontierError> {
@@ -261,4 +263,156 @@ fn a_page_that_is_gone_for_a_while_is_visited_again() {
     }
     clock.advance(INTERVAL);
     assert_eq!(visit(&frontier, SettlementKind::Unchanged), (1, 1, 1, 0));
+}
+
+/// Visits again and bans leave a domain the pages that it may have.
+#[test]
+fn visits_use_up_no_budget_and_come_once() {
+    const INTERVAL: Duration = Duration::from_secs(60);
+    let directory = tempfile::tempdir().unwrap();
+    let clock = ManualClock::new();
+    let config = FrontierConfig {
+        recrawl: Recrawl::Every(INTERVAL),
+        domain_budget: Some(DomainBudget { base: 2, per_linking_domain: 0 }),
+        ..FrontierConfig::default()
+    };
+    let frontier = FjallFrontier::open(directory.path(), config, clock.clone()).unwrap();
+    let visit = || {
+        let mut visited = Vec::new();
+        while let LeaseAnswer::Leased(leases) = frontier.lease(10).unwrap() {
+            visited.extend(leases.iter().map(|lease| lease.url().as_str().to_owned()));
+            frontier
+                .settle(leases.iter().map(|lease| end(lease.id, SettlementKind::Indexed)).collect())
+                .unwrap();
+            clock.advance(Duration::from_secs(1));
+        }
+        visited.sort();
+        visited
+    };
+    let [a, b, c] = ["http://a.example/1", "http://a.example/2", "http://a.example/3"];
+    frontier.offer(&[a, b, c].map(|text| LinkCandidate::seed(url(text)))).unwrap();
+    assert_eq!(visit(), [a, b], "that is all that the domain may have");
+    for _ in 0..3 {
+        clock.advance(INTERVAL);
+        assert_eq!(visit(), [a, b]);
+    }
+    // A page that somebody wishes to see now is not due any more when it would have been.
+    clock.advance(INTERVAL / 2);
+    assert!(frontier.recrawl_now(&url(a)).unwrap());
+    assert_eq!(visit(), [a]);
+    clock.advance(INTERVAL / 2);
+    assert_eq!(visit(), [b], "the other has been visited half an interval ago");
+    clock.advance(INTERVAL / 2);
+    assert_eq!(visit(), [a]);
+    frontier.ban(&[Ban::Url(url(b))]).unwrap();
+    assert_eq!(visit(), [c], "there is room for it now");
+}
+
+#[test]
+fn pages_at_a_depth_are_visited_again_to_be_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let clock = ManualClock::new();
+    let frontier = open(directory.path(), &clock).unwrap();
+    let at = |depth: u32, name: &str| LinkCandidate {
+        depth,
+        ..LinkCandidate::seed(url(&format!("http://{name}{depth}.example/")))
+    };
+    let names = ["page", "none", "banned", "queued"];
+    let candidates: Vec<_> = (0..4).flat_map(|depth| names.map(|name| at(depth, name))).collect();
+    frontier.offer(&candidates).unwrap();
+    let validators =
+        Validators { etag: Some("\"1\"".to_owned()), digest: Some([7; 32]), ..Validators::default() };
+    let LeaseAnswer::Leased(leases) = frontier.lease(100).unwrap() else { panic!("all are ready") };
+    let settle = |frontier: &FjallFrontier, lease: &Lease| {
+        let host = lease.url().host();
+        let kind = match &host[..host.len() - "0.example".len()] {
+            "page" | "banned" => SettlementKind::Indexed,
+            "none" => SettlementKind::NoPage,
+            _ => SettlementKind::Returned,
+        };
+        let validators = (kind == SettlementKind::Indexed).then(|| validators.clone());
+        frontier.settle(vec![Settlement { lease: lease.id, kind, links: Vec::new(), validators }]).unwrap();
+    };
+    leases.iter().for_each(|lease| settle(&frontier, lease));
+    let hosts = (0..4).map(|depth| Ban::Host(format!("banned{depth}.example")));
+    frontier.ban(&hosts.collect::<Vec<_>>()).unwrap();
+    let before = frontier.counts();
+    assert_eq!(frontier.visit_again(1..3).unwrap(), 2);
+    assert_eq!(frontier.visit_again(1..3).unwrap(), 0, "they wait");
+    assert_eq!(frontier.counts().indexed, before.indexed - 2);
+    // They still wait when the directory is opened again, and come without anything to ask with.
+    drop(frontier);
+    let frontier = open(directory.path(), &clock).unwrap();
+    clock.advance(Duration::from_secs(2));
+    let LeaseAnswer::Leased(leases) = frontier.lease(100).unwrap() else { panic!("they are ready") };
+    let again: Vec<_> = leases.iter().filter(|lease| lease.url().host().starts_with("page")).collect();
+    assert_eq!(
+        again.iter().map(|lease| lease.url().host()).collect::<Vec<_>>(),
+        ["page1.example", "page2.example"]
+    );
+    assert!(again.iter().all(|lease| lease.is_for_links() && lease.validators != Some(validators.clone())));
+    leases.iter().for_each(|lease| settle(&frontier, lease));
+    assert_eq!(frontier.counts().indexed, before.indexed);
+    let life = frontier.inspect(&url("http://page1.example/")).unwrap().unwrap();
+    assert_eq!((life.visits, life.changes), (2, 0), "it was read twice and has not changed for it");
+}
+
+#[test]
+fn a_page_that_is_due_for_a_visit_is_read_when_its_links_are_wanted() {
+    const INTERVAL: Duration = Duration::from_secs(60);
+    let directory = tempfile::tempdir().unwrap();
+    let clock = ManualClock::new();
+    let config = FrontierConfig { recrawl: Recrawl::Every(INTERVAL), ..FrontierConfig::default() };
+    let frontier = FjallFrontier::open(directory.path(), config, clock.clone()).unwrap();
+    frontier.offer(&[LinkCandidate::seed(url("http://a.example/"))]).unwrap();
+    let validators = Validators { etag: Some("\"1\"".to_owned()), ..Validators::default() };
+    let lease = || match frontier.lease(1).unwrap() {
+        LeaseAnswer::Leased(mut leases) => leases.remove(0),
+        other => panic!("no lease: {other:?}"),
+    };
+    let settle = |lease: &Lease, kind| {
+        let validators = Some(validators.clone());
+        frontier.settle(vec![Settlement { lease: lease.id, kind, links: Vec::new(), validators }]).unwrap();
+    };
+    settle(&lease(), SettlementKind::Indexed);
+    clock.advance(INTERVAL);
+    // It is out, with something to ask on condition with, when its links are wanted.
+    let out = lease();
+    assert_eq!(out.validators.as_ref(), Some(&validators));
+    assert_eq!(frontier.visit_again(0..1).unwrap(), 0);
+    settle(&out, SettlementKind::Unchanged);
+    clock.advance(INTERVAL);
+    let next = lease();
+    assert!(next.is_for_links(), "{next:?}");
+    settle(&next, SettlementKind::Indexed);
+    clock.advance(INTERVAL);
+    assert_eq!(lease().validators.as_ref(), Some(&validators));
+}
+
+#[test]
+fn what_is_visited_again_is_not_counted_twice_for_its_domain() {
+    let directory = tempfile::tempdir().unwrap();
+    let clock = ManualClock::new();
+    let budget = DomainBudget { base: 2, per_linking_domain: 0 };
+    let config = FrontierConfig { domain_budget: Some(budget), ..FrontierConfig::default() };
+    let frontier = FjallFrontier::open(directory.path(), config, clock.clone()).unwrap();
+    let offer = |name: &str| {
+        frontier.offer(&[LinkCandidate::seed(url(&format!("http://a.example/{name}")))]).unwrap()
+    };
+    let fetch = || match frontier.lease(1).unwrap() {
+        LeaseAnswer::Leased(leases) => {
+            frontier.settle(vec![end(leases[0].id, SettlementKind::Indexed)]).unwrap();
+            clock.advance(Duration::from_secs(1));
+            true
+        }
+        _ => false,
+    };
+    offer("1");
+    assert!(fetch());
+    assert_eq!(frontier.visit_again(0..1).unwrap(), 1);
+    assert!(fetch());
+    offer("2");
+    assert!(fetch(), "one page was read twice; there is room for another");
+    offer("3");
+    assert!(!fetch(), "but not for a third");
 }

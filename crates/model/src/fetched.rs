@@ -242,6 +242,8 @@ pub struct Unchanged {
     pub fetched_at: Timestamp,
     /// What to recognise the page by next time: what was asked with, renewed by what the answer says.
     pub validators: Validators,
+    /// What it asks of robots now: the values of its `X-Robots-Tag` fields.
+    pub robots: Vec<String>,
 }
 
 /// All that can come of one lease.
@@ -250,7 +252,7 @@ pub enum FetchOutcome {
     /// A page.
     Fetched(Box<FetchedPage>),
     /// The page is what it was when it was last fetched.
-    Unchanged(Unchanged),
+    Unchanged(Box<Unchanged>),
     /// Another URL holds the page; the frontier hears of it like of any link.
     Redirected(Redirect),
     /// An answer that is no page.

@@ -80,6 +80,18 @@ pub trait Frontier: Send + Sync {
         Err(FrontierError::Unsupported("recrawl_now"))
     }
 
+    /// Queues those of the URLs again that ended without a page, with these scores, as if nobody had asked for them yet. All
+    /// others stay as they are, those that are banned or on a banned host among them. Tells of each whether it was queued; a
+    /// list of any length is fine.
+    fn try_again(&self, _urls: &[(PageUrl, Option<f32>)]) -> Result<Vec<bool>, FrontierError> {
+        Err(FrontierError::Unsupported("try_again"))
+    }
+
+    /// Where each of the URLs stands; nothing for those that were never queued.
+    fn stages(&self, urls: &[PageUrl]) -> Result<Vec<Option<UrlStage>>, FrontierError> {
+        urls.iter().map(|url| Ok(self.inspect(url)?.map(|life| life.stage))).collect()
+    }
+
     /// The life of a URL so far; nothing when it was never queued.
     fn inspect(&self, _url: &PageUrl) -> Result<Option<UrlLife>, FrontierError> {
         Err(FrontierError::Unsupported("inspect"))
@@ -88,6 +100,11 @@ pub trait Frontier: Send + Sync {
     /// What is kept of the robots.txt of an origin, as whoever fetched it wrote it down.
     fn kept_robots(&self, _origin: &str) -> Result<Option<Vec<u8>>, FrontierError> {
         Ok(None)
+    }
+
+    /// Has the robots.txt of an origin asked for again before its next page.
+    fn forget_robots(&self, _origin: &str) -> Result<(), FrontierError> {
+        Ok(())
     }
 
     /// The queues of hosts, for looking at.

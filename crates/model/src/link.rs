@@ -64,6 +64,17 @@ pub struct Validators {
 }
 
 impl Validators {
+    /// Of a page that is to be read when it is next fetched, whatever it is: nothing to ask on condition with, and a digest that no
+    /// page has. That there was a page it tells all the same.
+    pub fn of_whatever_comes() -> Self {
+        Self { digest: Some([0; 32]), ..Self::default() }
+    }
+
+    /// True for those.
+    pub fn are_of_whatever_comes(&self) -> bool {
+        *self == Self::of_whatever_comes()
+    }
+
     /// True when there is nothing to ask with and nothing to compare.
     pub fn is_empty(&self) -> bool {
         self.etag.is_none() && self.last_modified.is_none() && self.digest.is_none()
@@ -87,6 +98,11 @@ impl Lease {
     /// What to fetch.
     pub fn url(&self) -> &PageUrl {
         &self.candidate.url
+    }
+
+    /// True when the page was read before and is read again for its links.
+    pub fn is_for_links(&self) -> bool {
+        self.validators.as_ref().is_some_and(Validators::are_of_whatever_comes)
     }
 
     /// The candidate that a redirect to `target` makes of this lease.

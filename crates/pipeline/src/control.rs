@@ -147,7 +147,9 @@ impl CrawlControl {
         let mut spec = raw.check()?;
         // Contexts that were fetched are part of the running crawl, not of what is written.
         spec.transform.contexts = before.transform.contexts.clone();
-        // So is what is known of the services.
+        // So are the sites that joined,
+        spec.links.scope.joined = before.links.scope.joined.clone();
+        // and what is known of the services.
         spec.transform.rules = before.transform.rules.clone();
         spec.services = before.services.clone();
         let spec = Arc::new(spec);

@@ -9,6 +9,7 @@ use parking_lot::Mutex;
 use webloom_model::StepRecord;
 
 use crate::journal::Journal;
+use crate::notices::Notices;
 use crate::services::ServiceNumbers;
 
 /// The five phases.
@@ -100,6 +101,8 @@ pub struct Counters {
     pub not_modified: AtomicU64,
     /// URLs that robots.txt forbids.
     pub robots_denied: AtomicU64,
+    /// Sites that joined the scope because seeds led there.
+    pub joined: AtomicU64,
     /// Records written to the archive.
     pub archive_records: AtomicU64,
     /// Bytes they take there.
@@ -110,6 +113,8 @@ pub struct Counters {
     pub latency: Latency,
     /// The last pages, one by one.
     pub journal: Journal,
+    /// What there is to say to whoever runs the crawl.
+    pub notices: Notices,
     statuses: [AtomicU64; 6],
     not_pages: Mutex<BTreeMap<String, u64>>,
     steps: Mutex<BTreeMap<(String, String), StepNumbers>>,
@@ -149,11 +154,13 @@ impl Default for Counters {
             errors: AtomicU64::new(0),
             not_modified: AtomicU64::new(0),
             robots_denied: AtomicU64::new(0),
+            joined: AtomicU64::new(0),
             archive_records: AtomicU64::new(0),
             archive_bytes: AtomicU64::new(0),
             archive_waits: AtomicBool::new(false),
             latency: Latency::default(),
             journal: Journal::default(),
+            notices: Notices::default(),
             statuses: Default::default(),
             not_pages: Mutex::new(BTreeMap::new()),
             steps: Mutex::default(),

@@ -32,6 +32,9 @@ const LOOK_GAP: Duration = Duration::from_millis(2);
 /// Longest time between two looks at the frontier.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
 
+/// Seeds that are looked up together, when a run begins.
+const SEEDS_AT_ONCE: usize = 10_000;
+
 /// How a crawl is asked to stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Stop {
@@ -67,6 +70,14 @@ pub enum CrawlError {
     /// What is known of the sources cannot be read or written.
     #[error("cannot use `{path}`: {source}")]
     Sources {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The site that a seed leads to cannot be noted.
+    #[error("cannot write `{path}`: {source}")]
+    Joined {
         /// The file.
         path: PathBuf,
         /// Why.
@@ -141,13 +152,14 @@ impl Crawl {
         let in_flight_max = self.spec().work.connections * IN_FLIGHT_PER_CONNECTION;
         let mut tasks: JoinSet<Result<(), CrawlError>> = JoinSet::new();
         let mut orders_at = Instant::now();
+        tokio::task::block_in_place(|| self.try_seeds_again())?;
         if self.sources.is_busy() {
             tasks.spawn(sources::run(self.clone()));
         }
         let end = loop {
             reap(&mut tasks)?;
             if Instant::now() >= orders_at {
-                tokio::task::block_in_place(|| self.spool.serve(&*self.frontier))?;
+                tokio::task::block_in_place(|| self.serve_orders())?;
                 self.fetcher.set_bandwidth(self.spec().fetch.bandwidth);
                 orders_at = Instant::now() + LOOK_AGAIN;
             }
@@ -157,7 +169,9 @@ impl Crawl {
                 break CrawlEnd::Stopped;
             }
             if self.control.paused() {
+                // Who asks about a URL, or adds one, is answered all the same.
                 tokio::select! {
+                    () = tokio::time::sleep_until(orders_at.into()) => {}
                     () = ordered => {}
                     () = self.host_freed.notified() => {}
                     () = changed(&mut stop) => {}
@@ -197,7 +211,7 @@ impl Crawl {
                 LeaseAnswer::Finished { .. } if self.sources.is_busy() => Instant::now() + LOOK_AGAIN,
                 LeaseAnswer::Finished { budget_spent } => {
                     // Somebody may have ordered more a moment ago.
-                    if tokio::task::block_in_place(|| self.spool.serve(&*self.frontier))? > 0 {
+                    if tokio::task::block_in_place(|| self.serve_orders())? > 0 {
                         continue;
                     }
                     break if budget_spent { CrawlEnd::BudgetSpent } else { CrawlEnd::Complete };
@@ -219,6 +233,26 @@ impl Crawl {
         Ok(CrawlSummary { end, counts: self.frontier.counts() })
     }
 
+    /// Whoever runs a crawl names its seeds: those that failed in an earlier run are tried again.
+    fn try_seeds_again(&self) -> Result<(), CrawlError> {
+        if self.frontier.counts().no_page == 0 {
+            return Ok(());
+        }
+        let mut again = 0;
+        for seeds in self.spec().seeds.chunks(SEEDS_AT_ONCE) {
+            let seeds: Vec<_> = seeds.iter().map(|seed| (seed.clone(), None)).collect();
+            again += self.past().try_again(&seeds)?;
+        }
+        match again {
+            0 => {}
+            1 => self.counters.notices.add("1 seed failed before and is tried again".to_owned()),
+            count => {
+                self.counters.notices.add(format!("{count} seeds failed before and are tried again"));
+            }
+        }
+        Ok(())
+    }
+
     /// Waits for the pages under way, unless told to drop them.
     async fn drain(
         &self,
@@ -233,11 +267,21 @@ impl Crawl {
             }
             tokio::select! {
                 joined = tasks.join_next() => settle_join(joined)?,
+                () = tokio::time::sleep(LOOK_AGAIN) => {
+                    tokio::task::block_in_place(|| self.serve_orders())?;
+                }
                 () = ordered => {}
                 () = changed(&mut stop) => {}
             }
         }
         Ok(())
+    }
+
+    /// Carries out what other processes ordered. Gives how many orders that were. While the crawl runs it does this itself; who has
+    /// it open and does not run it should do so now and then, for nobody else can.
+    pub fn serve_orders(&self) -> Result<usize, CrawlError> {
+        let _one_at_a_time = self.serving.lock();
+        self.spool.serve(&self.past())
     }
 }
 

@@ -93,6 +93,16 @@ pub fn of_stale(page: &PageUrl) -> Triple {
     Triple::new(page.graph_name(), wl::REASON, Literal::from(reason))
 }
 
+/// Metadata of a page that has not changed, but is not to be kept any more.
+pub fn of_kept_out(lease: &Lease, at: &jiff::Timestamp) -> Vec<Triple> {
+    let mut about = About::new(lease);
+    about.say(wl::OUTCOME, Literal::from("noindex"));
+    about.say(http::STATUS_CODE, integer(304));
+    about.say(prov::GENERATED_AT_TIME, date_time(at));
+    about.say(wl::REASON, Literal::from("it has not changed, but its `X-Robots-Tag` says noindex now"));
+    about.triples
+}
+
 /// Metadata of a URL that answered with a redirect.
 pub fn of_redirect(lease: &Lease, redirect: &Redirect) -> Vec<Triple> {
     let mut about = About::new(lease);

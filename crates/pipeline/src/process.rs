@@ -1,5 +1,6 @@
 //! One page's way through the five phases. New here? Read [`process_page`] first.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
@@ -9,7 +10,7 @@ use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
 use tracing::{debug, warn};
 use webloom_detect::{detect, detect_named};
-use webloom_extract::{Novelty, Verdict, WordRuns, extract_links};
+use webloom_extract::{JudgedPage, Novelty, Verdict, WordRuns, extract_links};
 use webloom_fetch::Tape;
 use webloom_index::{GraphWrite, WriteMode};
 use webloom_model::vocab::rdfs;
@@ -19,7 +20,7 @@ use webloom_model::{
     Validators,
 };
 use webloom_transform::rules::Answers;
-use webloom_transform::transform_with;
+use webloom_transform::{header_directives, transform_with};
 
 use crate::archive::{Account, Captures, Keeper};
 use crate::contexts::{Missing, Tried, Turn};
@@ -29,6 +30,7 @@ use crate::crawl::CrawlError;
 use crate::journal::Entry;
 use crate::metadata;
 use crate::rules::{self, Workers};
+use crate::seeds;
 use crate::spec::{CrawlSpec, StoredLinks};
 use crate::wiring::{Crawl, Following};
 
@@ -47,7 +49,10 @@ pub async fn process_page(crawl: &Crawl, lease: Lease) -> Result<(), CrawlError>
     // Bytes are written down as they come, before anyone interprets them.
     let mut tape = crawl.tape();
     let (outcome, robots_read) = fetch(crawl, &lease, &mut tape).await;
-    let sitemaps = if robots_read { sitemaps(crawl, &lease) } else { Vec::new() };
+    if matches!(outcome, FetchOutcome::Fetched(_)) {
+        seeds::join_site(crawl, &lease)?;
+    }
+    let sitemaps = if robots_read || lease.is_for_links() { sitemaps(crawl, &lease) } else { Vec::new() };
     let account = Account::of(&lease, &outcome, crawl.spec().work.attempts_max);
     let page = match outcome {
         FetchOutcome::Fetched(page) => *page,
@@ -69,9 +74,12 @@ pub async fn process_page(crawl: &Crawl, lease: Lease) -> Result<(), CrawlError>
         }
         Err(panicked) => {
             warn!(url = %lease.url(), reason = panicked.0, "a page broke a parser; it is kept without quads");
-            remains.woven(&crawl.spec(), lease, &panicked.0)
+            remains.woven(&crawl.spec(), lease.clone(), &panicked.0)
         }
     };
+    if let Some(target) = woven.refresh.take() {
+        woven.settlement.links.extend(seeds::refreshed(crawl, &lease, target));
+    }
     woven.settlement.links.extend(sitemaps);
     crawl.commit_archived(woven, keeper, tape).await
 }
@@ -79,12 +87,21 @@ pub async fn process_page(crawl: &Crawl, lease: Lease) -> Result<(), CrawlError>
 /// Drops the links of a page that says nothing new, on a host that has said nothing new for a while, and says so.
 fn drop_stale_links(novelty: &Mutex<Novelty>, counters: &Counters, url: &PageUrl, woven: &mut Woven) {
     let [page, .., metadata] = woven.writes.as_mut_slice() else { return };
-    let Some(text) = &page.text else { return };
+    let (Some(text), Some(shape)) = (&page.text, woven.shape.take()) else { return };
     if woven.settlement.links.is_empty() {
         return;
     }
-    let runs = WordRuns::of(url, &text.body);
-    if novelty.lock().judge(url, &runs) == Verdict::Exhausted {
+    let page = JudgedPage {
+        url,
+        title: text.title.as_deref(),
+        text: &text.body,
+        triples: &page.triples,
+        plain_links: &shape.plain_links,
+        shown_instead: &shape.shown_instead,
+        found_on: shape.found_on.as_ref(),
+    };
+    let runs = WordRuns::of(&page);
+    if novelty.lock().judge(&page, &runs) == Verdict::Exhausted {
         counters.stale_links.fetch_add(woven.settlement.links.len() as u64, Relaxed);
         woven.settlement.links.clear();
         metadata.triples.push(metadata::of_stale(url));
@@ -123,7 +140,7 @@ async fn weave_whole(
     }
     if !woven.missing.is_empty() {
         // It will not get any better.
-        let Following { novelty, stale_links } = crawl.following();
+        let Following { novelty, stale_links } = crawl.following(lease);
         if !stale_links {
             drop_stale_links(&novelty, &crawl.counters, &remains.0.url, &mut woven);
         }
@@ -158,8 +175,8 @@ async fn weave_on_pool(
     pages: u64,
     answers: Option<Arc<Answers>>,
 ) -> Result<Weft, Panicked> {
+    let Following { novelty, stale_links } = crawl.following(lease);
     let (spec, counters, lease) = (crawl.spec(), crawl.counters.clone(), lease.clone());
-    let Following { novelty, stale_links } = crawl.following();
     let mut packer = std::mem::take(keeper);
     let _working = Gauge::new(&crawl.counters.working);
     let work = move || {
@@ -305,8 +322,12 @@ pub(crate) struct Woven {
     pub(crate) writes: Vec<GraphWrite>,
     /// For the frontier.
     pub(crate) settlement: Settlement,
+    /// Where the page refreshes to, if links of it are followed.
+    refresh: Option<PageUrl>,
     /// What would have made more of the page.
     missing: Missing,
+    /// What the page's links are to it. Nothing where they are all it is there for, as in a sitemap.
+    shape: Option<Shape>,
     /// What was made of a large page takes its place in memory until it is on disk.
     pub(crate) reservation: Option<Reservation>,
     /// What to tell those who watch, once it is durable.
@@ -315,13 +336,24 @@ pub(crate) struct Woven {
     pub(crate) captures: Captures,
 }
 
+/// What the links of a page are to it; see [`PageGraph`].
+#[derive(Debug)]
+struct Shape {
+    plain_links: HashSet<String>,
+    shown_instead: Vec<String>,
+    /// The page that led to it.
+    found_on: Option<PageUrl>,
+}
+
 impl Woven {
     /// Of something that takes next to no room.
     fn new(writes: Vec<GraphWrite>, settlement: Settlement) -> Self {
         Self {
             writes,
             settlement,
+            refresh: None,
             missing: Missing::default(),
+            shape: None,
             reservation: None,
             entry: None,
             captures: Captures::default(),
@@ -359,7 +391,7 @@ pub(crate) fn weave(
     pages: u64,
     answers: Option<&Answers>,
 ) -> Weft {
-    let validators = validators_of(&page);
+    let validators = validators_of(&page, &spec.transform.robots_agent);
     if is_as_before(&lease, &validators) {
         counters.not_a_page("unchanged");
         return Weft::Woven(Box::new(unchanged(&lease, validators)));
@@ -394,15 +426,18 @@ pub(crate) fn weave(
 }
 
 /// What the page is recognised by when it is fetched again.
-fn validators_of(page: &FetchedPage) -> Validators {
+fn validators_of(page: &FetchedPage, agent: &str) -> Validators {
     // A header of kilobytes is no name for a page, and would be kept with every URL.
     const FIELD_BYTES_MAX: usize = 512;
     /// What came was not all of it.
     const CUT: [&str; 4] = ["body-ended-early", "body-cut", "broken-compression", "compression-ratio"];
     // A half must not be taken for the whole that its name stands for: the rest would never be asked for.
     let is_whole = !page.diagnostics.iter().any(|diagnostic| CUT.contains(&&*diagnostic.code));
+    // What a header forbids it can allow with a 304, and a 304 without the header need not mean that: some servers leave it out there.
+    let asked = header_directives(page.header_all("x-robots-tag"), agent);
+    let is_named = is_whole && !asked.noindex && !asked.nofollow;
     let field = |name: &str| {
-        page.header(name).filter(|value| is_whole && value.len() <= FIELD_BYTES_MAX).map(str::to_owned)
+        page.header(name).filter(|value| is_named && value.len() <= FIELD_BYTES_MAX).map(str::to_owned)
     };
     let recognised = Some(recognised_by(page));
     Validators { etag: field("etag"), last_modified: field("last-modified"), digest: recognised }
@@ -449,6 +484,16 @@ fn unchanged(lease: &Lease, validators: Validators) -> Woven {
     )
 }
 
+/// A page that is what it was, and now asks not to be kept: it leaves the index, as one does that asks so when it comes whole.
+fn kept_out(lease: &Lease, at: &jiff::Timestamp) -> Woven {
+    let metadata = metadata_write(lease.url(), metadata::of_kept_out(lease, at));
+    let kind = SettlementKind::Indexed;
+    let settlement = Settlement { lease: lease.id, kind, links: Vec::new(), validators: None };
+    let mut woven = Woven::new(vec![metadata], settlement);
+    woven.leave_the_index(lease);
+    woven.told(entry_without_page(lease, "noindex", Some(304), None))
+}
+
 /// Puts a page, its metadata and its settlement together.
 fn store(
     spec: &CrawlSpec,
@@ -483,7 +528,13 @@ fn store(
         entry: Some(entry),
         writes: vec![page, metadata_write(url, metadata)],
         settlement: Settlement { lease: lease.id, kind: SettlementKind::Indexed, links, validators: None },
+        refresh: graph.refresh.filter(|_| !(graph.robots.nofollow && spec.links.obey_nofollow)),
         missing: Missing { contexts: graph.missing, documents: graph.missing_documents },
+        shape: (!graph.lists_links).then_some(Shape {
+            plain_links: graph.plain_links,
+            shown_instead: graph.shown_instead,
+            found_on: lease.candidate.found_on,
+        }),
         reservation: detected.page.reservation.clone(),
         captures: Captures::default(),
     }
@@ -528,13 +579,21 @@ fn without_page(crawl: &Crawl, lease: Lease, outcome: FetchOutcome) -> Woven {
         FetchOutcome::Fetched(_) => unreachable!("a page is woven, not settled without one"),
         FetchOutcome::RobotsFirst => Woven::new(Vec::new(), settle(SettlementKind::Returned, Vec::new())),
         FetchOutcome::Unchanged(answer) => {
+            let asked = header_directives(
+                answer.robots.iter().map(String::as_str),
+                &crawl.spec().transform.robots_agent,
+            );
+            if asked.noindex {
+                crawl.counters.not_a_page("noindex");
+                return kept_out(&lease, &answer.fetched_at);
+            }
             crawl.counters.not_a_page("unchanged");
             unchanged(&lease, answer.validators)
         }
         FetchOutcome::Redirected(redirect) => {
             crawl.counters.not_a_page("redirect");
             let target = lease.redirected(redirect.target.clone());
-            let links = match crawl.spec().links.scope.admits(&target.url) {
+            let links = match seeds::admits_redirect(crawl, &lease, &target.url) {
                 Ok(()) => vec![target],
                 Err(refusal) => {
                     debug!(url = %lease.url(), target = %target.url, ?refusal, "redirect leads out of scope");
@@ -588,7 +647,7 @@ fn sitemaps(crawl: &Crawl, lease: &Lease) -> Vec<LinkCandidate> {
     }
     let sitemaps = crawl.fetcher.sitemaps(lease.url()).into_iter();
     sitemaps
-        .filter(|sitemap| crawl.spec().links.scope.admits_any_extension(sitemap).is_ok())
+        .filter(|sitemap| seeds::admits_sitemap(crawl, lease, sitemap))
         .map(|url| LinkCandidate {
             url,
             depth: lease.candidate.depth.saturating_add(1),
@@ -721,14 +780,44 @@ mod tests {
         let mut half =
             page("<p>half", &[("etag", "\"1\""), ("last-modified", "Sun, 15 Nov 2026 12:00:00 GMT")]);
         half.diagnostics.push(Diagnostic::warning("body-ended-early", "it broke off"));
-        let validators = validators_of(&half);
+        let validators = validators_of(&half, "webloom");
         assert_eq!((validators.etag, validators.last_modified), (None, None));
         assert!(validators.digest.is_some());
     }
 
     #[test]
+    fn what_a_header_forbids_is_asked_for_whole() {
+        for (tag, is_named) in [
+            ("noindex", false),
+            ("none", false),
+            ("webloom: nofollow", false),
+            ("otherbot: noindex", true),
+            ("all", true),
+        ] {
+            let page = page("<p>one", &[("etag", "\"1\""), ("x-robots-tag", tag)]);
+            let validators = validators_of(&page, "webloom");
+            assert_eq!((validators.etag.is_some(), validators.digest.is_some()), (is_named, true), "{tag}");
+        }
+    }
+
+    #[test]
+    fn a_page_that_is_not_to_be_kept_any_more_leaves_the_index() {
+        let candidate = LinkCandidate::seed(PageUrl::parse("http://a.example/").unwrap());
+        let known =
+            Validators { etag: Some("\"1\"".to_owned()), digest: Some([7; 32]), ..Validators::default() };
+        let lease = Lease { id: LeaseId(1), candidate, attempt: 0, validators: Some(known) };
+        let woven = kept_out(&lease, &jiff::Timestamp::UNIX_EPOCH);
+        assert!(woven.writes[0].triples.is_empty());
+        let graphs: Vec<String> = woven.writes.iter().map(|write| write.graph.to_string()).collect();
+        assert_eq!(graphs, ["<http://a.example/>", "<urn:webloom:meta:http://a.example/>"]);
+        assert_eq!(woven.settlement.kind, SettlementKind::Indexed);
+        assert_eq!(woven.settlement.validators, Some(Validators::default()));
+        assert_eq!(woven.entry.unwrap().outcome, "noindex");
+    }
+
+    #[test]
     fn long_fields_are_no_validators() {
         let long = "x".repeat(1000);
-        assert_eq!(validators_of(&page("", &[("etag", &long)])).etag, None);
+        assert_eq!(validators_of(&page("", &[("etag", &long)]), "webloom").etag, None);
     }
 }

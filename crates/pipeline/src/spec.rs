@@ -53,6 +53,8 @@ pub struct CrawlSpec {
     pub contexts: Option<ContextLimits>,
     /// Which links to follow.
     pub links: LinkRules,
+    /// Whether the sites that seeds lead to by redirects are covered, too.
+    pub follow_seed_redirects: bool,
     /// Which plain links to keep.
     pub stored_links: StoredLinks,
     /// Follow the links of pages that say nothing new, whatever their host's other pages say.
@@ -348,6 +350,7 @@ impl RawSpec {
         let starts: Vec<PageUrl> =
             seeds.iter().chain(sources.iter().map(|source| &source.url)).cloned().collect();
         let links = read_links(&mut reader, &starts);
+        let follow_seed_redirects = reader.boolean("scope.follow_seed_redirects");
         let stale_links = reader.boolean("links.from_stale_pages");
         let sitemaps = reader.boolean("links.sitemaps");
         let archive = read_archive(&mut reader);
@@ -371,6 +374,7 @@ impl RawSpec {
             services,
             contexts,
             links,
+            follow_seed_redirects,
             stored_links,
             stale_links,
             sitemaps,

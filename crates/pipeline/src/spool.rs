@@ -1,9 +1,10 @@
 //! Orders for a crawl that runs in another process: lists of URLs to add, to score or to ban, and questions about URLs.
 //!
 //! A crawl has its frontier to itself, so nobody else can write there. Whoever wants something puts a file into `DATA/inject/`, under
-//! a temporary name first, then by renaming: it is there whole or not at all. The crawl looks every half second, does what
+//! a temporary name first, then by renaming: it is there whole or not at all. The crawl looks every half second, paused or not, does what
 //! the file says, and removes it. A crawl that is killed in between does it again at its next start, which changes nothing:
-//! every order leaves the same frontier done twice as done once. Answers come back as files, too.
+//! every order leaves the same frontier done twice as done once, unless a URL was fetched and failed in between. Answers come
+//! back as files, too.
 //! Start at [`Spool::submit`] and [`Spool::serve`].
 
 use std::fs;
@@ -16,7 +17,10 @@ use serde::{Deserialize, Serialize};
 use tracing::{info, warn};
 use webloom_fetch::robots::RobotsClass;
 use webloom_fetch::{RobotsRecord, RobotsRules};
-use webloom_model::{Ban, Frontier, FrontierError, Injection, InjectionReport, PageUrl};
+use webloom_model::{Ban, FrontierError, Injection, InjectionReport, PageUrl};
+
+use crate::crawl::CrawlError;
+use crate::past::Past;
 
 /// Longest list that is taken at once; a longer one is to be cut up by whoever writes it.
 const LIST_BYTES_MAX: u64 = 256 << 20;
@@ -31,7 +35,7 @@ const ANSWER_AGE_MAX: Duration = Duration::from_secs(600);
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Order {
-    /// Queue these, with their scores; ban the blacklisted.
+    /// Queue these, with their scores, those that failed before too; ban the blacklisted.
     Add(Vec<Injection>),
     /// Give those that wait these scores; leave unknown ones alone.
     Score(Vec<Injection>),
@@ -55,9 +59,10 @@ pub enum Order {
 
 impl Order {
     /// Does what it says.
-    pub fn carry_out(&self, frontier: &dyn Frontier) -> Result<serde_json::Value, FrontierError> {
+    pub fn carry_out(&self, past: &Past<'_>) -> Result<serde_json::Value, CrawlError> {
+        let frontier = past.frontier;
         let report = match self {
-            Self::Add(injections) => frontier.inject(injections)?,
+            Self::Add(injections) => past.inject(injections)?,
             Self::Score(injections) => {
                 let scores: Vec<(PageUrl, f32)> =
                     injections.iter().map(|one| (one.url.clone(), one.score.unwrap_or(0.0))).collect();
@@ -70,7 +75,8 @@ impl Order {
             }
             Self::Why(url) => {
                 let life = frontier.inspect(url)?;
-                return serde_json::to_value(life).map_err(|error| FrontierError::Store(error.to_string()));
+                let told = serde_json::to_value(life);
+                return told.map_err(|error| FrontierError::Store(error.to_string()).into());
             }
             Self::Robots { url, agent } => {
                 let kept = frontier.kept_robots(&url.origin())?;
@@ -161,7 +167,7 @@ impl Spool {
     }
 
     /// Carries out all orders that are there. What is no order is named in a warning and set aside.
-    pub fn serve(&self, frontier: &dyn Frontier) -> Result<usize, FrontierError> {
+    pub fn serve(&self, past: &Past<'_>) -> Result<usize, CrawlError> {
         let mut orders = match self.files(ORDER) {
             Ok(orders) => orders,
             Err(error) => {
@@ -175,7 +181,7 @@ impl Spool {
             let answer = match read_order(&path) {
                 Ok(order) => {
                     served += 1;
-                    order.carry_out(frontier)?
+                    order.carry_out(past)?
                 }
                 Err(error) => {
                     warn!(path = %path.display(), %error, "this is no order; it is set aside");
@@ -252,7 +258,7 @@ mod tests {
     use std::sync::Arc;
 
     use webloom_frontier::{FrontierConfig, MemoryFrontier};
-    use webloom_model::SystemClock;
+    use webloom_model::{Frontier, SystemClock};
 
     use super::*;
 
@@ -260,12 +266,16 @@ mod tests {
         PageUrl::parse(text).unwrap()
     }
 
+    fn past(frontier: &MemoryFrontier) -> Past<'_> {
+        Past { frontier, snapshot: None, fetcher: None }
+    }
+
     #[test]
     fn orders_are_carried_out_in_turn_and_answered() {
         let directory = tempfile::tempdir().unwrap();
         let spool = Spool::new(directory.path().join("inject"));
         let frontier = MemoryFrontier::new(FrontierConfig::default(), Arc::new(SystemClock));
-        assert_eq!(spool.serve(&frontier).unwrap(), 0, "there is not even a directory");
+        assert_eq!(spool.serve(&past(&frontier)).unwrap(), 0, "there is not even a directory");
         let add = spool.submit(&Order::Add(vec![Injection::new(url("http://a.example/"))])).unwrap();
         let score = Injection { score: Some(0.5), ..Injection::new(url("http://a.example/")) };
         let score = spool.submit(&Order::Score(vec![score])).unwrap();
@@ -273,14 +283,14 @@ mod tests {
         let ban = spool.submit(&ban).unwrap();
         let why = spool.submit(&Order::Why(url("http://a.example/"))).unwrap();
         let unknown = spool.submit(&Order::Why(url("http://nobody.example/"))).unwrap();
-        assert_eq!(spool.serve(&frontier).unwrap(), 5);
+        assert_eq!(spool.serve(&past(&frontier)).unwrap(), 5);
         let answer = |name: &str| spool.answer(name).unwrap().unwrap();
         assert_eq!(answer(&add)["queued"], 1);
         assert_eq!(answer(&score)["rescored"], 1);
         assert_eq!(answer(&ban)["banned"], 1);
         assert_eq!(answer(&why)["stage"]["name"], "queued");
         assert!(answer(&unknown).is_null());
-        assert_eq!(spool.serve(&frontier).unwrap(), 0, "all were removed");
+        assert_eq!(spool.serve(&past(&frontier)).unwrap(), 0, "all were removed");
     }
 
     #[test]
@@ -305,7 +315,7 @@ mod tests {
         }
         let frontier = MemoryFrontier::new(FrontierConfig::default(), Arc::new(SystemClock));
         let order = Order::Robots { url: url("http://a.example/"), agent: "webloom".to_owned() };
-        assert!(order.carry_out(&frontier).unwrap().is_null(), "nobody asked for it yet");
+        assert!(order.carry_out(&past(&frontier)).unwrap().is_null(), "nobody asked for it yet");
     }
 
     #[test]
@@ -318,7 +328,7 @@ mod tests {
         for (number, bytes) in hostile.iter().enumerate() {
             fs::write(directory.path().join(format!("{number}.order")), bytes).unwrap();
         }
-        assert_eq!(spool.serve(&frontier).unwrap(), 0);
+        assert_eq!(spool.serve(&past(&frontier)).unwrap(), 0);
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), hostile.len());
         assert_eq!(spool.files("refused").unwrap().len(), hostile.len());
         assert_eq!(frontier.counts().known, 0);

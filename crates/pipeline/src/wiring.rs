@@ -1,7 +1,8 @@
 //! Puts the parts of a crawl together. The only place that knows which implementation stands behind which part.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 use tokio::sync::{Notify, Semaphore};
@@ -11,7 +12,9 @@ use webloom_fetch::robots::RobotsClass;
 use webloom_fetch::{Fetcher, RobotsRecord, RobotsStore, SystemResolver};
 use webloom_frontier::{Blob, FjallFrontier};
 use webloom_index::{Index, IndexConfig};
-use webloom_model::{Clock, Frontier, LinkCandidate, SystemClock};
+use webloom_model::{
+    Clock, Frontier, FrontierLimits, Injection, InjectionReport, Lease, LinkCandidate, PageUrl, SystemClock,
+};
 
 use crate::archive::Archivist;
 use crate::commit::Committer;
@@ -20,6 +23,9 @@ use crate::control::CrawlControl;
 use crate::counters::Counters;
 use crate::cpu::CpuPool;
 use crate::crawl::CrawlError;
+use crate::depth::Depth;
+use crate::joined::JoinedSites;
+use crate::past::Past;
 use crate::sources::Sources;
 use crate::spec::CrawlSpec;
 use crate::spool::Spool;
@@ -69,6 +75,11 @@ impl DataDir {
         self.0.join("archives-read.json")
     }
 
+    /// Sites that seeds turned out to lead to.
+    pub fn joined(&self) -> PathBuf {
+        self.0.join("joined.jsonl")
+    }
+
     /// How far the sources have come.
     pub fn sources(&self) -> PathBuf {
         self.0.join("sources.json")
@@ -87,6 +98,8 @@ pub struct Crawl {
     pub(crate) frontier: Arc<dyn Frontier>,
     pub(crate) fetcher: Fetcher,
     robots: Arc<DurableRobots>,
+    /// How deep it was crawled so far.
+    depth: Depth,
     pub(crate) connections: Semaphore,
     pub(crate) cpu: CpuPool,
     pub(crate) committer: Committer,
@@ -101,8 +114,14 @@ pub struct Crawl {
     pub(crate) counters: Arc<Counters>,
     /// What hosts said already.
     novelty: Arc<Mutex<Novelty>>,
+    /// Sites that seeds turned out to lead to.
+    pub(crate) joined: JoinedSites,
+    /// The seeds, for telling them from other URLs; made when somebody asks.
+    seeds: OnceLock<HashSet<PageUrl>>,
     /// Orders from other processes.
     pub(crate) spool: Spool,
+    /// Held by whoever carries them out.
+    pub(crate) serving: Mutex<()>,
     /// Rung when a host may be asked again or a page was settled.
     pub(crate) host_freed: Notify,
 }
@@ -120,6 +139,7 @@ impl Crawl {
         clock: Arc<dyn Clock>,
     ) -> Result<Self, CrawlError> {
         crate::files::fit(&mut spec);
+        spec.rejoin(data);
         std::fs::create_dir_all(data.path())
             .map_err(|source| CrawlError::Directory { path: data.path().to_owned(), source })?;
         let counters = Arc::new(Counters::default());
@@ -149,6 +169,8 @@ impl Crawl {
         let robots = Arc::new(DurableRobots(frontier.clone()));
         let fetcher = Fetcher::new(spec.fetch.clone(), resolver, robots.clone(), clock)?;
         let sources = Arc::new(Sources::open(&data.sources(), &spec.sources)?);
+        let depth = Depth::open(frontier.clone(), data, counters.clone());
+        depth.change_to(spec.frontier.depth_max)?;
         let seeds: Vec<_> = spec.seeds.iter().cloned().map(LinkCandidate::seed).collect();
         frontier.offer(&seeds)?;
         let committer =
@@ -158,6 +180,7 @@ impl Crawl {
             frontier,
             fetcher,
             robots,
+            depth,
             connections: Semaphore::new(spec.work.connections),
             cpu: CpuPool::new(spec.work.workers).map_err(CrawlError::Thread)?,
             committer,
@@ -168,7 +191,10 @@ impl Crawl {
             index,
             counters,
             novelty: Arc::new(Mutex::new(Novelty::new(NoveltyRules::default()))),
+            joined: JoinedSites::new(data),
+            seeds: OnceLock::new(),
             spool: Spool::new(data.spool()),
+            serving: Mutex::new(()),
             host_freed: Notify::new(),
             control: CrawlControl::new(spec, data.spec()),
         })
@@ -190,9 +216,10 @@ impl Crawl {
         self.control.clone()
     }
 
-    /// What decides whether the links of a page that says nothing new are followed.
-    pub(crate) fn following(&self) -> Following {
-        Following { novelty: self.novelty.clone(), stale_links: self.spec().stale_links }
+    /// What decides whether the links of a page that says nothing new are followed. One that is read again for its links says nothing new.
+    pub(crate) fn following(&self, lease: &Lease) -> Following {
+        let stale_links = self.spec().stale_links || lease.is_for_links();
+        Following { novelty: self.novelty.clone(), stale_links }
     }
 
     /// The specification as it is now.
@@ -208,6 +235,38 @@ impl Crawl {
     /// The queues, live.
     pub fn frontier(&self) -> Arc<dyn Frontier> {
         self.frontier.clone()
+    }
+
+    /// Puts other delays and budgets in force, at once. Where links are followed deeper than before, pages are visited again whose links were
+    /// too deep. Blocks.
+    pub fn set_limits(&self, limits: &FrontierLimits) -> Result<(), CrawlError> {
+        self.depth.change(limits.depth_max, || self.frontier.set_limits(limits))?;
+        Ok(())
+    }
+
+    /// Takes URLs from outside while the crawl runs. See [`Past::inject`].
+    pub fn inject(&self, injections: &[Injection]) -> Result<InjectionReport, CrawlError> {
+        self.past().inject(injections)
+    }
+
+    /// Whether a lease is that of a seed, or of what a seed led to by redirects, and such redirects lead the crawl on.
+    pub(crate) fn is_led_by_seed(&self, lease: &Lease) -> bool {
+        let candidate = &lease.candidate;
+        let spec = self.spec();
+        if !spec.follow_seed_redirects || candidate.depth > 0 {
+            return false;
+        }
+        let seeds = self.seeds.get_or_init(|| spec.seeds.iter().cloned().collect());
+        seeds.contains(candidate.redirects.first().unwrap_or(&candidate.url))
+    }
+
+    /// What it knows of URLs that it asked for before.
+    pub(crate) fn past(&self) -> Past<'_> {
+        Past {
+            frontier: &*self.frontier,
+            snapshot: Some(self.index.snapshot()),
+            fetcher: Some(&self.fetcher),
+        }
     }
 
     /// The index, live.

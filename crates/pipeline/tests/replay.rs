@@ -88,13 +88,55 @@ fn capture(url: &str, at: u32, number: usize, title: Option<&str>) -> String {
         Some(title) => format!("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<title>{title}</title>"),
         None => "HTTP/1.1 304 Not Modified\r\n\r\n".to_owned(),
     };
+    record(if title.is_some() { "response" } else { "revisit" }, url, at, number, &http)
+}
+
+fn record(kind: &str, url: &str, at: u32, number: usize, http: &str) -> String {
     format!(
-        "WARC/1.1\r\nWARC-Type: {}\r\nWARC-Target-URI: {url}\r\nWARC-Date: {at}-01-01T00:00:00Z\r\n\
+        "WARC/1.1\r\nWARC-Type: {kind}\r\nWARC-Target-URI: {url}\r\nWARC-Date: {at}-01-01T00:00:00Z\r\n\
          WARC-Record-ID: <urn:uuid:00000000-0000-4000-8000-{number:012}>\r\nContent-Length: {}\r\n\r\n{http}\r\n\r\n",
-        if title.is_some() { "response" } else { "revisit" },
         http.len()
     )
 }
+
+#[test]
+fn a_page_that_asks_with_a_304_not_to_be_kept_is_not() {
+    for (tags, is_kept) in [
+        ("", true),
+        ("X-Robots-Tag: noindex\r\n", false),
+        ("x-robots-tag: otherbot: noindex\r\n", true),
+        ("X-Robots-Tag: all\r\nX-Robots-Tag: webloom: none\r\n", false),
+    ] {
+        // With an index by which the page is found as it was, and without.
+        for is_found in [true, false] {
+            let http = format!("HTTP/1.1 304 Not Modified\r\n{tags}\r\n");
+            let records = capture(PAGE, 2000, 1, Some("The page")) + &record("revisit", PAGE, 2001, 2, &http);
+            let folder = tempfile::tempdir().unwrap();
+            let file = folder.path().join("a.warc");
+            std::fs::write(&file, records).unwrap();
+            if is_found {
+                let (entries, _) = webloom_archive::cdxj::index_file(&file, "a.warc").unwrap();
+                let lines: String = entries.iter().map(|entry| entry.line() + "\n").collect();
+                std::fs::write(file.with_extension("cdxj"), lines).unwrap();
+            }
+            let data = DataDir::new(file.with_extension("data"));
+            let spec = CrawlSpec::from_toml("").unwrap();
+            let replay = Replay::open(&data, spec, vec![file], data.replayed()).unwrap();
+            replay.run(&AtomicBool::new(false)).unwrap();
+            assert_eq!(replay.progress().records.load(Relaxed), 2);
+            drop(replay);
+            let snapshot = IndexReader::open(&data.index()).unwrap().snapshot().unwrap();
+            let quads: Vec<String> =
+                snapshot.quads().unwrap().map(|quad| quad.unwrap().to_string()).collect();
+            let says = |what: &str| quads.iter().any(|quad| quad.contains(what));
+            let found = (says("\"The page\""), says("\"noindex\""), says("statusCodeNumber> \"304\""));
+            let expected = (is_kept, !is_kept, !is_kept && !is_found);
+            assert_eq!(found, expected, "{tags:?} {is_found}: {quads:#?}");
+        }
+    }
+}
+
+const PAGE: &str = "http://a.example/";
 
 #[test]
 fn files_that_are_read_at_the_same_time_give_what_they_give_one_after_the_other() {

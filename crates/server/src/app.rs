@@ -189,6 +189,7 @@ impl App {
         let tick = *self.ticks.borrow();
         for slot in self.registry.all() {
             slot.tick(&machine);
+            slot.serve_orders();
             slot.close_idle();
             if tick % SAVE_EVERY_TICKS == SAVE_EVERY_TICKS - 1 {
                 slot.save_series();

@@ -103,7 +103,14 @@ fn descriptors_max(limits: &str) -> u64 {
     field(limits, "Max open files").unwrap_or(0)
 }
 
-/// True when some process holds a lock on the file, without touching the lock.
+/// True when some process holds a lock on the file, without touching the lock. Elsewhere than on Linux nobody tells.
+#[cfg(not(unix))]
+pub fn is_locked(_: &Path) -> bool {
+    false
+}
+
+/// True when some process holds a lock on the file, without touching the lock. Elsewhere than on Linux nobody tells.
+#[cfg(unix)]
 pub fn is_locked(file: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
     let Ok(metadata) = std::fs::metadata(file) else { return false };

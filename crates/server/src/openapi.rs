@@ -287,7 +287,10 @@ fn schemas() -> Value {
             ("added", count()),
             ("rescored", count()),
             ("banned", count()),
-            ("refused", list(object(&[("url", text()), ("reason", text())]))),
+            ("tried_again", count()),
+            ("known", count()),
+            ("refused", list(object(&[("number", count()), ("url", text()), ("reason", text())]))),
+            ("refused_total", count()),
         ]),
     );
     add("Recrawl", form(&[("urls", list(text()))], &["urls"]));

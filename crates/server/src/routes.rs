@@ -216,7 +216,7 @@ pub const ROUTES: &[Route] = &[
     change(
         "post",
         "/api/crawls/{id}/urls",
-        "Adds, scores or bans URLs.",
+        "Adds, scores or bans URLs; entries that are wrong are told, the others taken.",
         Some("Injections"),
         200,
         "InjectionReport",

@@ -76,10 +76,28 @@ fn a_crawl_is_made_paused_re_ruled_resumed_and_finishes() {
         {"url": format!("{seed}/injected"), "score": 0.9},
         {"url": format!("{seed}/banned"), "blacklisted": true},
         {"url": "nonsense"},
+        7,
+        {"uri": "http://a.example/"},
+        {"url": format!("{seed}/injected too"), "score": "high"},
     ]);
     let report = server.control("POST", "/api/crawls/demo/urls", Some(&list)).value();
     assert_eq!((&report["added"], &report["banned"]), (&1.into(), &1.into()), "{report}");
-    assert_eq!(report["refused"][0]["url"], "nonsense", "{report}");
+    assert_eq!(
+        (&report["refused"][0]["url"], &report["refused"][0]["number"]),
+        (&"nonsense".into(), &3.into())
+    );
+    let numbers: Vec<_> = report["refused"].as_array().unwrap().iter().map(|one| &one["number"]).collect();
+    assert_eq!(numbers, [3, 4, 5, 6], "{report}");
+    assert_eq!(report["refused"][2]["reason"], "missing field `url`", "{report}");
+    assert_eq!(report["refused_total"], 4, "{report}");
+    let broken = server.ask(
+        "POST",
+        "/api/crawls/demo/urls",
+        &[("Authorization", &format!("Bearer {}", server.token)), ("Content-Type", "application/json")],
+        b"[{\"url\": \"http://a.example/\"},\n{\"url\": ]",
+    );
+    assert_eq!(broken.status, 422);
+    assert!(broken.text().contains("line 2 column 9"), "{}", broken.text());
     let limits =
         server.control("PUT", "/api/crawls/demo/limits", Some(&json!({"delay_ms": 20, "max_pages": 500})));
     assert_eq!((&limits.value()["delay_ms"], &limits.value()["max_pages"]), (&20.into(), &500.into()));
@@ -262,6 +280,41 @@ fn metrics_status_and_events_tell_the_same_numbers() {
     let series = server.json("/api/crawls/main/series?span=hour");
     assert_eq!(series["points"]["pages"].as_array().unwrap().len(), 360);
     assert!(series["points"]["pages"].as_array().unwrap().iter().any(Value::is_number), "{series}");
+}
+
+#[test]
+fn a_crawl_that_has_ended_and_is_still_open_takes_orders_and_answers() {
+    let web = WebServer::start_blocking(demo::demo_web(), Default::default()).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let server = TestServer::start(folder.path());
+    let body = json!({"id": "main", "specification": specification(&web, "1ms"), "start": true});
+    assert_eq!(server.control("POST", "/api/crawls", Some(&body)).status, 201);
+    until(PATIENCE, "the end", || (state(&server, "main") == "finished").then_some(()));
+    let spool = webloom_pipeline::Spool::new(webloom_pipeline::DataDir::new(folder.path()).spool());
+    let seed = webloom_model::PageUrl::parse(demo::demo_seeds()[0]).unwrap();
+    let order = spool.submit(&webloom_pipeline::Order::Why(seed)).unwrap();
+    let life = spool.answer(&order).unwrap().expect("an answer");
+    assert_eq!(life["stage"]["name"], "indexed", "{life}");
+}
+
+#[test]
+fn a_larger_depth_holds_for_pages_that_were_read_before() {
+    let web = WebServer::start_blocking(demo::demo_web(), Default::default()).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let server = TestServer::start(folder.path());
+    let spec = specification(&web, "1ms").replace("[scope]\n", "[scope]\nmax_depth = 0\n");
+    let body = json!({"id": "main", "specification": spec, "start": true});
+    assert_eq!(server.control("POST", "/api/crawls", Some(&body)).status, 201);
+    let pages = || {
+        until(PATIENCE, "the end", || (state(&server, "main") == "finished").then_some(()));
+        server.json("/api/crawls/main")["pages"].as_u64().unwrap()
+    };
+    let near = pages();
+    let limits = server.control("PUT", "/api/crawls/main/limits", Some(&json!({"max_depth": 1})));
+    assert_eq!(limits.value()["max_depth"], 1, "{}", limits.text());
+    assert_eq!(server.control("POST", "/api/crawls/main/start", None).status, 202);
+    let far = pages();
+    assert!(near > 0 && far > near, "{near} pages, then {far}");
 }
 
 #[test]

@@ -9,22 +9,27 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
-use tokio::sync::{oneshot, watch};
+use tokio::sync::oneshot;
 use webloom_model::{Frontier, FrontierCounts};
 use webloom_pipeline::crawl::CrawlEnd;
 use webloom_pipeline::spec::default_toml;
-use webloom_pipeline::{Counters, Crawl, CrawlSpec, CrawlSummary, DataDir, Phase, RawSpec, Stop};
+use webloom_pipeline::{Counters, Crawl, CrawlSpec, CrawlSummary, DataDir, Phase, RawSpec, SeedEnd};
 use webloom_server::{Example, LiveCrawl, ServerConfig};
 
 use super::replay::Reading;
 use super::rules;
 use super::serve::{self, ListenArguments};
-use crate::output::{bytes, with_commas, wrong_usage};
+use crate::output::{bytes, one_line, say, with_commas, wrong_usage};
+use crate::signals::{self, Signals, Terminal};
+
+/// Seeds that the summary of an empty crawl tells of.
+const SEEDS_TOLD_MAX: usize = 10;
 
 /// Crawl from seeds, or resume what the data directory already holds.
 ///
-/// An interrupt (Ctrl-C) finishes the pages under way and stops; a second one stops at once. Either way, and after a
-/// crash or a kill, the same command goes on where it was.
+/// An interrupt (Ctrl-C), SIGTERM or the end of its terminal (SIGHUP) finishes the pages under way and stops; a second one
+/// stops at once. Either way, and after a crash or a kill, the same command goes on where it was. Seeds that failed in an
+/// earlier run are tried again.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -54,7 +59,7 @@ pub struct CrawlCommand {
     /// Stop after this many pages.
     #[arg(long, value_name = "N")]
     max_pages: Option<u32>,
-    /// Follow at most this many links from a seed.
+    /// Follow at most this many links from a seed. When it is more than before, pages are visited again whose links were too deep.
     #[arg(long, value_name = "N")]
     max_depth: Option<u32>,
     /// Pause between two requests to one host, such as 500ms or 2s.
@@ -134,7 +139,7 @@ impl CrawlCommand {
             let text = serde_json::to_string_pretty(&report.to_json())?;
             writeln!(std::io::stdout(), "{text}")?;
         } else if !self.quiet {
-            eprint!("{}", report.to_text(data.path()));
+            say(&report.to_text(data.path()));
         }
         Ok(())
     }
@@ -295,7 +300,7 @@ async fn run(
 ) -> anyhow::Result<CrawlReport> {
     let counters = crawl.counters();
     let frontier = crawl.frontier();
-    let live = Arc::new(LiveCrawl::new(crawl));
+    let live = Arc::new(LiveCrawl::new(crawl.clone()));
     let (end_server, server_ends) = oneshot::channel::<()>();
     let mut served = None;
     let mut stay = false;
@@ -310,33 +315,29 @@ async fn run(
         stay = serving.stay;
         at_end = serving.at_end;
     }
-    let (stop_sender, stop) = watch::channel(Stop::No);
-    let signals = tokio::spawn(async move {
-        let mut asked = Stop::No;
-        while tokio::signal::ctrl_c().await.is_ok() {
-            asked = if asked == Stop::No { Stop::Gracefully } else { Stop::Now };
-            eprintln!(
-                "{}",
-                match asked {
-                    Stop::Gracefully => "\nfinishing the pages under way; interrupt again to stop at once",
-                    _ => "\nstopping at once; the same command resumes",
-                }
-            );
-            let _ = stop_sender.send(asked);
-        }
-    });
+    let (stop, signals) = signals::stops().context("cannot listen for signals")?;
     let shown = tokio::spawn(watch_progress(show, counters.clone(), frontier.clone()));
     let summary = live.run(stop).await;
     shown.abort();
     let _ = shown.await;
-    let report = CrawlReport { summary: summary?, elapsed: counters.elapsed(), counters };
+    if show != Show::Nothing {
+        counters.notices.take().iter().for_each(|line| say(&format!("{line}\n")));
+    }
+    let summary = summary?;
+    let elapsed = counters.elapsed();
+    let mut report = CrawlReport { summary, elapsed, counters, seeds: Vec::new(), more_seeds: 0 };
+    if summary.counts.indexed == 0 {
+        report.seeds = crawl.seeds_without_page(SEEDS_TOLD_MAX)?;
+        report.more_seeds = crawl.control().spec().seeds.len().saturating_sub(report.seeds.len());
+    }
     if let Some(at_end) = at_end {
         at_end(&report)?;
     }
     if stay && report.summary.end != CrawlEnd::Stopped {
         signals.abort();
-        eprintln!("the crawl has ended; interrupt (Ctrl-C) to end the server too");
-        serve::interrupted().await;
+        let mut signals = Signals::listen(Terminal::Matters).context("cannot listen for signals")?;
+        say("the crawl has ended; interrupt (Ctrl-C) to end the server too\n");
+        signals.next().await;
     }
     let _ = end_server.send(());
     if let Some(served) = served {
@@ -359,9 +360,13 @@ async fn watch_progress(show: Show, counters: Arc<Counters>, frontier: Arc<dyn F
             let mut meter = Meter::new(&counters);
             let mut ticks = tokio::time::interval(Duration::from_millis(250));
             loop {
-                ticks.tick().await;
-                bar.0.set_message(meter.picture(&counters, &frontier.counts()));
-                bar.0.tick();
+                tokio::select! {
+                    _ = ticks.tick() => {
+                        bar.0.set_message(meter.picture(&counters, &frontier.counts()));
+                        bar.0.tick();
+                    }
+                    lines = counters.notices.next() => lines.into_iter().for_each(|line| bar.0.println(line)),
+                }
             }
         }
         Show::Lines => {
@@ -369,8 +374,12 @@ async fn watch_progress(show: Show, counters: Arc<Counters>, frontier: Arc<dyn F
             let mut ticks = tokio::time::interval(Duration::from_secs(5));
             ticks.tick().await;
             loop {
-                ticks.tick().await;
-                eprintln!("{}", meter.line(&counters, &frontier.counts()));
+                tokio::select! {
+                    _ = ticks.tick() => say(&format!("{}\n", meter.line(&counters, &frontier.counts()))),
+                    lines = counters.notices.next() => {
+                        lines.iter().for_each(|line| say(&format!("{line}\n")));
+                    }
+                }
             }
         }
     }
@@ -475,6 +484,10 @@ pub struct CrawlReport {
     pub elapsed: Duration,
     /// What was counted.
     pub counters: Arc<Counters>,
+    /// Why there is no page of a seed, when there is none at all; of the first seeds.
+    pub seeds: Vec<SeedEnd>,
+    /// Seeds beyond those.
+    pub more_seeds: usize,
 }
 
 impl CrawlReport {
@@ -525,6 +538,15 @@ impl CrawlReport {
             let size = bytes(counters.archive_bytes.load(Relaxed));
             text.push_str(&format!("archived: {} records, {size}\n", with_commas(archived)));
         }
+        if !self.seeds.is_empty() {
+            text.push_str("no page came of the seeds:\n");
+        }
+        for SeedEnd { seed, reason } in &self.seeds {
+            text.push_str(&format!("  {}: {}\n", one_line(seed.as_str()), one_line(reason)));
+        }
+        if self.more_seeds > 0 {
+            text.push_str(&format!("  … and {} more\n", with_commas(self.more_seeds as u64)));
+        }
         if self.summary.end != CrawlEnd::Complete {
             text.push_str(&format!("resume with: webloom crawl --data {}\n", data.display()));
         }
@@ -544,12 +566,18 @@ impl CrawlReport {
                 (phase.as_str().to_owned(), value)
             })
             .collect();
+        let seeds: Vec<_> = self
+            .seeds
+            .iter()
+            .map(|SeedEnd { seed, reason }| serde_json::json!({"seed": seed.as_str(), "reason": reason}))
+            .collect();
         serde_json::json!({
             "end": self.end(),
             "pages": counts.indexed,
             "no_page": counts.no_page,
             "queued": counts.queued,
             "known": counts.known,
+            "seeds_without_page": seeds,
             "run": {
                 "seconds": self.elapsed.as_secs_f64(),
                 "pages": counters.indexed.load(Relaxed),

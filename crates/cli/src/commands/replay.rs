@@ -16,7 +16,8 @@ use webloom_pipeline::replay::files::{Positions, list};
 use webloom_pipeline::{Counters, CrawlSpec, DataDir, Phase, RawSpec, Replay, ReplaySummary};
 
 use super::crawl::Show;
-use crate::output::{bytes, with_commas, wrong_usage};
+use crate::output::{bytes, say, with_commas, wrong_usage};
+use crate::signals::{Signals, Terminal};
 
 /// Run the phases again over what a data directory has archived, after an improvement of a transform.
 ///
@@ -125,30 +126,35 @@ impl Reading {
             over.store(true, Relaxed);
             summary
         })?;
-        progress.take_notes().iter().for_each(|note| eprintln!("{note}"));
+        progress.take_notes().iter().for_each(|note| say(&format!("{note}\n")));
         let seconds = start.elapsed().as_secs_f64().max(1e-3);
         if self.json {
             let json = to_json(&summary, &progress, &counters, seconds);
             writeln!(std::io::stdout(), "{}", serde_json::to_string_pretty(&json)?)?;
         } else if self.show != Show::Nothing {
-            eprint!("{}", to_text(&summary, &progress, &counters, seconds));
+            say(&to_text(&summary, &progress, &counters, seconds));
         }
         Ok(summary)
     }
 }
 
-/// Set by the first interrupt; a second one ends the process, which loses nothing.
+/// Set by the first signal that asks to end; a second one ends the process, which loses nothing.
 fn interrupt() -> anyhow::Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     let asked = stop.clone();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     std::thread::Builder::new().name("webloom-signals".to_owned()).spawn(move || {
         runtime.block_on(async {
-            while tokio::signal::ctrl_c().await.is_ok() {
+            let mut signals = match Signals::listen(Terminal::Matters) {
+                Ok(signals) => signals,
+                Err(error) => return say(&format!("cannot listen for signals: {error}\n")),
+            };
+            loop {
+                signals.next().await;
                 if asked.swap(true, Relaxed) {
                     std::process::exit(130);
                 }
-                eprintln!("\nfinishing the pages under way; the same command goes on where it was");
+                say("\nfinishing the pages under way; the same command goes on where it was\n");
             }
         });
     })?;
@@ -167,8 +173,8 @@ fn watch(show: Show, progress: &Progress, counters: &Counters, start: Instant, o
         std::thread::sleep(Duration::from_millis(100));
         for note in progress.take_notes() {
             match &bar {
-                Some(bar) => bar.suspend(|| eprintln!("{note}")),
-                None => eprintln!("{note}"),
+                Some(bar) => bar.suspend(|| say(&format!("{note}\n"))),
+                None => say(&format!("{note}\n")),
             }
         }
         let seconds = start.elapsed().as_secs_f64();
@@ -177,7 +183,7 @@ fn watch(show: Show, progress: &Progress, counters: &Counters, start: Instant, o
             bar.set_message(line(progress, counters, seconds));
         } else if show == Show::Lines && told.elapsed() >= Duration::from_secs(5) {
             told = Instant::now();
-            eprintln!("{}", line(progress, counters, seconds));
+            say(&format!("{}\n", line(progress, counters, seconds)));
         }
     }
     if let Some(bar) = bar {

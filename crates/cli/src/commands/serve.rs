@@ -7,16 +7,23 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
+use tokio::sync::oneshot;
 use webloom_index::DefaultGraph;
-use webloom_server::{CrossOrigin, Example, Limits, Registry, Server, ServerConfig, ServerError, Token};
+use webloom_pipeline::Stop;
+use webloom_server::{
+    CrossOrigin, Example, Limits, LiveCrawl, Registry, Server, ServerConfig, ServerError, Token,
+};
 
-use crate::output::wrong_usage;
+use crate::output::{say, wrong_usage};
+use crate::signals::{Signals, Terminal};
 
 /// Serve the web interface, /sparql, /search, /api and /metrics.
 ///
 /// On this machine everybody may read; what changes something (updates, control of crawls) needs the token, which is made up and
 /// printed unless one is given. To listen on another address than loopback a token must be given, and reading needs it too
 /// unless --open-reading is said.
+///
+/// An interrupt (Ctrl-C) or SIGTERM lets crawls finish the pages under way and ends; a second one ends at once.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -151,22 +158,6 @@ pub fn registry_of(data: &Path) -> anyhow::Result<Arc<Registry>> {
     Ok(Arc::new(registry))
 }
 
-/// Completes at an interrupt or when the process is asked to end.
-pub async fn interrupted() {
-    let terminated = async {
-        match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
-            Ok(mut signal) => {
-                signal.recv().await;
-            }
-            Err(_) => std::future::pending().await,
-        }
-    };
-    tokio::select! {
-        _ = tokio::signal::ctrl_c() => {}
-        () = terminated => {}
-    }
-}
-
 /// The runtime of a server.
 pub fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_multi_thread().enable_all().build().context("cannot start the runtime")
@@ -184,6 +175,7 @@ impl Serve {
             };
         let runtime = runtime()?;
         runtime.block_on(async {
+            let mut signals = Signals::listen(Terminal::IsNothing).context("cannot listen for signals")?;
             let server = bind(config, registry.clone(), Vec::new()).await?;
             if self.start {
                 let slot = registry.default_slot().map_err(|error| anyhow::anyhow!(error.message))?;
@@ -192,8 +184,22 @@ impl Serve {
                     .await?
                     .map_err(|error| wrong_usage(format!("cannot start the crawl: {}", error.message)))?;
             }
-            server.run(interrupted()).await;
-            stop_crawls(&registry).await;
+            let (end, ending) = oneshot::channel::<()>();
+            let served = tokio::spawn(server.run(async {
+                let _ = ending.await;
+            }));
+            signals.next().await;
+            let crawls = stop_crawls(&registry);
+            let _ = end.send(());
+            let all_end = async {
+                ended(&crawls).await;
+                let _ = served.await;
+            };
+            tokio::select! {
+                () = all_end => {}
+                // As safe as waiting, and wished for.
+                () = signals.next() => crawls.iter().for_each(|live| live.control.stop(Stop::Now)),
+            }
             anyhow::Ok(())
         })?;
         runtime.shutdown_timeout(Duration::from_millis(200));
@@ -201,25 +207,21 @@ impl Serve {
     }
 }
 
-/// Lets crawls finish the pages under way; a second interrupt ends them at once, which is as safe.
-async fn stop_crawls(registry: &Registry) {
+/// Tells the crawls that run to finish the pages under way, and gives them.
+fn stop_crawls(registry: &Registry) -> Vec<Arc<LiveCrawl>> {
     let running: Vec<_> =
         registry.all().iter().filter_map(|slot| slot.live()).filter(|live| live.is_under_way()).collect();
-    if running.is_empty() {
-        return;
+    running.iter().for_each(|live| live.control.stop(Stop::Gracefully));
+    if !running.is_empty() {
+        say("finishing the pages under way; interrupt again to stop at once\n");
     }
-    eprintln!("finishing the pages under way; interrupt again to stop at once");
-    for live in &running {
-        live.control.stop(webloom_pipeline::Stop::Gracefully);
-    }
-    let ended = async {
-        for live in &running {
-            let mut states = live.control.states();
-            while live.is_under_way() && states.changed().await.is_ok() {}
-        }
-    };
-    tokio::select! {
-        () = ended => {}
-        () = interrupted() => {}
+    running
+}
+
+/// Completes when none of the crawls runs any more.
+async fn ended(crawls: &[Arc<LiveCrawl>]) {
+    for live in crawls {
+        let mut states = live.control.states();
+        while live.is_under_way() && states.changed().await.is_ok() {}
     }
 }

@@ -9,22 +9,30 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use clap::{Args, Subcommand};
+use serde_json::Value;
 use webloom_frontier::{FjallFrontier, FrontierConfig};
+use webloom_index::{IndexReader, Snapshot};
 use webloom_model::{FrontierError, Injection, PageUrl, SystemClock};
-use webloom_pipeline::{CrawlSpec, DataDir, Order, Spool};
+use webloom_pipeline::entries::{WrongEntry, check_list, each_entry, told};
+use webloom_pipeline::{CrawlSpec, DataDir, Order, Past, Spool};
 
-use crate::output::{DataArgument, with_commas, wrong_usage};
+use crate::output::{DataArgument, one_line, with_commas, wrong_usage};
 
-/// Lines of a list that are handed over at once.
-const LIST_MAX: usize = 200_000;
+/// Entries of a list that are handed over at once,
+const CHUNK_ENTRIES: usize = 100_000;
+/// unless their URLs are longer than this.
+const CHUNK_BYTES: usize = 16 << 20;
 /// Longest list that is read.
 const INPUT_BYTES_MAX: u64 = 1 << 30;
+/// Entries that are wrong and told one by one.
+const WRONG_TOLD_MAX: usize = 10;
 
 /// Add URLs to a crawl, change how urgent they are, or ban them; also while it runs.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 A list is JSON, [{\"url\": \"https://example.org/\", \"score\": 0.3}, {\"url\": \"…\", \"blacklisted\": true}], or one URL a
-line, with a score behind it if there is one. Scores go from -1 to 1; URLs found by following links stand at 0.
+line, with a score behind it if there is one. Scores go from -1 to 1; URLs found by following links stand at 0. Entries
+that are wrong are told, the others taken; the exit code is 1 then.
 
 Examples:
   webloom urls add --data crawl list.json
@@ -37,7 +45,7 @@ pub struct Urls {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// Queue URLs that are new, give those that wait their scores, ban the blacklisted.
+    /// Queue URLs that are new or failed before, give those that wait their scores, ban the blacklisted.
     Add(List),
     /// Give URLs that wait other scores; leave unknown ones alone.
     Score(List),
@@ -60,45 +68,52 @@ struct List {
 impl Urls {
     pub fn run(self) -> anyhow::Result<()> {
         match self.what {
-            What::Add(list) => list.give(|lines| {
-                lines.without_hosts()?;
-                Ok(vec![Order::Add(lines.injections)])
-            }),
-            What::Score(list) => list.give(|lines| {
-                lines.without_hosts()?;
-                if let Some(without) = lines.injections.iter().find(|one| one.score.is_none()) {
-                    return Err(wrong_usage(format!("`{}` has no score", without.url)));
-                }
-                Ok(vec![Order::Score(lines.injections)])
-            }),
-            What::Ban(list) => list.give(|lines| {
-                let urls = lines.injections.into_iter().map(|one| one.url).collect();
-                Ok(vec![Order::Ban { urls, hosts: lines.hosts }])
-            }),
+            What::Add(list) => list.give(Wish::Add),
+            What::Score(list) => list.give(Wish::Score),
+            What::Ban(list) => list.give(Wish::Ban),
         }
     }
 }
 
-/// A list as it was read.
-#[derive(Debug, Default, PartialEq)]
-struct Lines {
-    injections: Vec<Injection>,
-    hosts: Vec<String>,
+/// What is wished for the URLs of a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wish {
+    Add,
+    Score,
+    Ban,
 }
 
-impl Lines {
-    /// Refuses names without a scheme: only a ban is for a whole host.
-    fn without_hosts(&self) -> anyhow::Result<()> {
-        match self.hosts.first() {
-            Some(host) => Err(wrong_usage(format!("`{host}` is not a URL; write https://{host}/"))),
-            None => Ok(()),
+impl Wish {
+    /// What is wrong with an entry for this wish, if something is.
+    fn problem(self, entry: &Entry) -> Option<String> {
+        match (self, entry) {
+            (Self::Ban, _) => None,
+            (_, Entry::Host(host)) => Some(format!("`{host}` is not a URL; write https://{host}/")),
+            (Self::Score, Entry::Url(Injection { url, score: None, .. })) => {
+                Some(format!("`{url}` has no score"))
+            }
+            (_, Entry::Url(_)) => None,
         }
     }
+
+    fn order(self, injections: Vec<Injection>, hosts: Vec<String>) -> Order {
+        match self {
+            Self::Add => Order::Add(injections),
+            Self::Score => Order::Score(injections),
+            Self::Ban => Order::Ban { urls: injections.into_iter().map(|one| one.url).collect(), hosts },
+        }
+    }
+}
+
+/// One entry of a list.
+#[derive(Debug, Clone, PartialEq)]
+enum Entry {
+    Url(Injection),
+    Host(String),
 }
 
 impl List {
-    fn give(&self, orders: impl Fn(Lines) -> anyhow::Result<Vec<Order>>) -> anyhow::Result<()> {
-        let Lines { injections, hosts } = parse(&self.read()?)?;
+    fn give(&self, wish: Wish) -> anyhow::Result<()> {
         let data = DataDir::new(&self.data.data);
         if !data.frontier().is_dir() {
             return Err(wrong_usage(format!(
@@ -106,144 +121,329 @@ impl List {
                 data.path().display()
             )));
         }
-        let mut all = Vec::new();
-        let banned_hosts = hosts.len();
-        if !hosts.is_empty() {
-            all.extend(orders(Lines { injections: Vec::new(), hosts })?);
-        }
-        for chunk in injections.chunks(LIST_MAX) {
-            all.extend(orders(Lines { injections: chunk.to_vec(), hosts: Vec::new() })?);
-        }
-        let mut sums = serde_json::Map::new();
-        for answer in carry_out(&data, &all)? {
-            for (name, number) in answer.as_object().into_iter().flatten() {
-                let before = sums.get(name).and_then(serde_json::Value::as_u64).unwrap_or(0);
-                sums.insert(name.clone(), (before + number.as_u64().unwrap_or(0)).into());
-            }
-        }
-        let mut out = std::io::stdout().lock();
-        if self.json {
-            writeln!(out, "{}", serde_json::to_string_pretty(&sums)?)?;
-            return Ok(());
-        }
-        let mut told: Vec<String> = sums
-            .iter()
-            .filter_map(|(name, number)| {
-                number.as_u64().filter(|number| *number > 0).map(|number| (name, number))
-            })
-            .map(|(name, number)| format!("{} {name}", with_commas(number)))
-            .collect();
-        // A host can be banned before anything is known of it.
-        if banned_hosts > 0 {
-            let hosts = if banned_hosts == 1 { "host" } else { "hosts" };
-            told.push(format!("{} {hosts} banned from now on", with_commas(banned_hosts as u64)));
-        }
-        writeln!(out, "{}", if told.is_empty() { "nothing changed".to_owned() } else { told.join(", ") })?;
-        Ok(())
+        let bytes = self.read()?;
+        let form = Form::of(&bytes)?;
+        let desk = Desk::open(&data)?;
+        let mut given = Given::new(wish, |order| desk.carry_out(order));
+        form.each(&bytes, |number, entry| given.take(number, entry))?;
+        given.hand_over()?;
+        given.tell(form, self.json)
     }
 
-    fn read(&self) -> anyhow::Result<String> {
-        let mut text = String::new();
+    fn read(&self) -> anyhow::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
         match self.file.as_deref().filter(|file| *file != std::path::Path::new("-")) {
             Some(file) => {
                 let file_name = file.display();
                 let file = std::fs::File::open(file)
                     .map_err(|error| wrong_usage(format!("cannot read `{file_name}`: {error}")))?;
                 file.take(INPUT_BYTES_MAX)
-                    .read_to_string(&mut text)
+                    .read_to_end(&mut bytes)
                     .with_context(|| format!("cannot read `{file_name}`"))?;
             }
             None => {
                 std::io::stdin()
                     .take(INPUT_BYTES_MAX)
-                    .read_to_string(&mut text)
+                    .read_to_end(&mut bytes)
                     .context("cannot read the list")?;
             }
         }
-        if text.len() as u64 >= INPUT_BYTES_MAX {
+        if bytes.len() as u64 >= INPUT_BYTES_MAX {
             return Err(wrong_usage(format!("the list is longer than {INPUT_BYTES_MAX} bytes; cut it up")));
         }
-        Ok(text)
+        Ok(bytes)
     }
 }
 
-/// Reads a JSON list, or one URL a line.
-fn parse(text: &str) -> anyhow::Result<Lines> {
-    if text.trim_start().starts_with('[') {
-        let injections = serde_json::from_str(text).map_err(|error| {
-            wrong_usage(format!("the list is not [{{\"url\": …, \"score\": …}}, …]: {error}"))
-        })?;
-        return Ok(Lines { injections, hosts: Vec::new() });
-    }
-    let mut lines = Lines::default();
-    for (number, line) in text.lines().enumerate() {
-        let line = line.trim();
-        if line.is_empty() || line.starts_with('#') {
-            continue;
-        }
-        let problem = |what: String| wrong_usage(format!("line {}: {what}", number + 1));
-        let (text, score) =
-            match line.split_once(char::is_whitespace) {
-                Some((text, score)) => {
-                    let score = score.trim().parse::<f32>().ok().filter(|score| (-1.0..=1.0).contains(score));
-                    (
-                        text,
-                        Some(score.ok_or_else(|| {
-                            problem(format!("`{line}` is not a URL and a score from -1 to 1"))
-                        })?),
-                    )
-                }
-                None => (line, None),
-            };
-        if !text.contains("://") {
-            if text.contains(['/', '?', '#', ':', '@']) {
-                return Err(problem(format!(
-                    "`{text}` is neither the name of a host nor a URL with its scheme"
-                )));
+/// How a list is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Json,
+    Lines,
+}
+
+impl Form {
+    /// The form of a list. What is no JSON from one end to the other is refused here, before anything of it is taken.
+    fn of(bytes: &[u8]) -> anyhow::Result<Self> {
+        match text_of(bytes).iter().find(|byte| !byte.is_ascii_whitespace()) {
+            Some(b'[' | b'{') => {
+                check_list(text_of(bytes)).map_err(|error| {
+                    wrong_usage(format!("the list is not [{{\"url\": …, \"score\": …}}, …]: {error}"))
+                })?;
+                Ok(Self::Json)
             }
-            // A host in the form that URLs have it in.
-            let url = PageUrl::parse(&format!("http://{text}/"))
-                .map_err(|problem_| problem(problem_.to_string()))?;
-            lines.hosts.push(url.host().to_owned());
-            continue;
+            _ => Ok(Self::Lines),
         }
-        let url = PageUrl::parse(text).map_err(|problem_| problem(problem_.to_string()))?;
-        lines.injections.push(Injection { url, score, blacklisted: false });
     }
-    Ok(lines)
-}
 
-/// Carries orders out on the frontier, or has the crawl do it that has it open.
-pub fn carry_out(data: &DataDir, orders: &[Order]) -> anyhow::Result<Vec<serde_json::Value>> {
-    match FjallFrontier::open(&data.frontier(), config_of(data), Arc::new(SystemClock)) {
-        Ok(frontier) => {
-            // What was ordered before comes first.
-            Spool::new(data.spool()).serve(&frontier)?;
-            orders.iter().map(|order| Ok(order.carry_out(&frontier)?)).collect()
+    /// What an entry is called.
+    fn entry(self) -> &'static str {
+        match self {
+            Self::Json => "entry",
+            Self::Lines => "line",
         }
-        Err(FrontierError::Locked { .. }) => {
-            let spool = Spool::new(data.spool());
-            let mut answers = Vec::new();
-            for order in orders {
-                let name = spool
-                    .submit(order)
-                    .with_context(|| format!("cannot leave an order in `{}`", data.spool().display()))?;
-                match spool.answer(&name)? {
-                    Some(answer) => answers.push(answer),
-                    None if matches!(order, Order::Why(_) | Order::Robots { .. }) => {
-                        spool.withdraw(&name);
-                        anyhow::bail!("`{}` is in use, but nobody answers there", data.path().display());
+    }
+
+    /// What several are called.
+    fn entries(self) -> &'static str {
+        match self {
+            Self::Json => "entries",
+            Self::Lines => "lines",
+        }
+    }
+
+    /// Tells the entries of a list one after the other, each with its number, from 1, until something fails.
+    fn each(
+        self,
+        bytes: &[u8],
+        mut tell: impl FnMut(u64, Result<Entry, String>) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        let mut done = Ok(());
+        match self {
+            Self::Json => {
+                let mut list = serde_json::Deserializer::from_slice(text_of(bytes));
+                each_entry(&mut list, |number, entry| {
+                    if done.is_ok() {
+                        done = tell(number, read_entry(entry));
                     }
-                    None => eprintln!(
-                        "`{}` is in use, and the crawl there has not answered yet; the order stays in `{}`",
-                        data.path().display(),
-                        data.spool().display()
-                    ),
+                })?;
+            }
+            Self::Lines => {
+                for (number, line) in text_of(bytes).split(|byte| *byte == b'\n').enumerate() {
+                    if let Some(entry) = read_line(line) {
+                        tell(number as u64 + 1, entry)?;
+                    }
                 }
             }
-            Ok(answers)
         }
-        Err(error) => Err(error.into()),
+        done
+    }
+}
+
+/// The list without the mark that some editors begin files with.
+fn text_of(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)
+}
+
+/// Reads an entry of a JSON list.
+fn read_entry(entry: Result<Injection, WrongEntry>) -> Result<Entry, String> {
+    match entry {
+        Ok(Injection { score: Some(score), url, .. }) if !is_score(score) => {
+            Err(format!("`{url}` has the score {score}, which is not from -1 to 1"))
+        }
+        Ok(injection) => Ok(Entry::Url(injection)),
+        Err(WrongEntry { text, reason }) => Err(format!("`{text}`: {reason}")),
+    }
+}
+
+fn is_score(score: f32) -> bool {
+    (-1.0..=1.0).contains(&score)
+}
+
+/// Reads a line; nothing when it says nothing.
+fn read_line(line: &[u8]) -> Option<Result<Entry, String>> {
+    let Ok(line) = std::str::from_utf8(line) else {
+        return Some(Err(format!("`{}` is not UTF-8", told(&String::from_utf8_lossy(line)))));
+    };
+    let line = line.trim();
+    if line.is_empty() || line.starts_with('#') {
+        return None;
+    }
+    let (text, score) = match line.split_once(char::is_whitespace) {
+        Some((text, score)) => match score.trim().parse::<f32>().ok().filter(|score| is_score(*score)) {
+            Some(score) => (text, Some(score)),
+            None => return Some(Err(format!("`{}` is not a URL and a score from -1 to 1", told(line)))),
+        },
+        None => (line, None),
+    };
+    Some(read_name(text, score))
+}
+
+/// Reads a URL, or the name of a host.
+fn read_name(text: &str, score: Option<f32>) -> Result<Entry, String> {
+    if text.contains("://") {
+        let url = PageUrl::parse(text).map_err(|problem| problem.to_string())?;
+        return Ok(Entry::Url(Injection { url, score, blacklisted: false }));
+    }
+    if text.contains(['/', '?', '#', ':', '@']) {
+        return Err(format!("`{}` is neither the name of a host nor a URL with its scheme", told(text)));
+    }
+    // A host in the form that URLs have it in.
+    let url = PageUrl::parse(&format!("http://{text}/")).map_err(|problem| problem.to_string())?;
+    Ok(Entry::Host(url.host().to_owned()))
+}
+
+/// A list on its way to the crawl, chunk by chunk, and what came of it.
+struct Given<F> {
+    wish: Wish,
+    carry_out: F,
+    injections: Vec<Injection>,
+    hosts: Vec<String>,
+    bytes: usize,
+    sums: serde_json::Map<String, Value>,
+    hosts_banned: u64,
+    entries: u64,
+    wrong: u64,
+    /// The first of them, with their numbers.
+    wrong_told: Vec<(u64, String)>,
+}
+
+impl<F: FnMut(&Order) -> anyhow::Result<Option<Value>>> Given<F> {
+    fn new(wish: Wish, carry_out: F) -> Self {
+        Self {
+            wish,
+            carry_out,
+            injections: Vec::new(),
+            hosts: Vec::new(),
+            bytes: 0,
+            sums: serde_json::Map::new(),
+            hosts_banned: 0,
+            entries: 0,
+            wrong: 0,
+            wrong_told: Vec::new(),
+        }
+    }
+
+    /// Takes an entry that is right, and notes one that is wrong.
+    fn take(&mut self, number: u64, entry: Result<Entry, String>) -> anyhow::Result<()> {
+        self.entries += 1;
+        let entry = entry.and_then(|entry| self.wish.problem(&entry).map_or(Ok(entry), Err));
+        match entry {
+            Ok(Entry::Url(injection)) => {
+                self.bytes += injection.url.as_str().len();
+                self.injections.push(injection);
+            }
+            Ok(Entry::Host(host)) => {
+                self.bytes += host.len();
+                self.hosts.push(host);
+            }
+            Err(problem) => {
+                self.wrong += 1;
+                if self.wrong_told.len() < WRONG_TOLD_MAX {
+                    self.wrong_told.push((number, problem));
+                }
+            }
+        }
+        if self.injections.len() + self.hosts.len() >= CHUNK_ENTRIES || self.bytes >= CHUNK_BYTES {
+            self.hand_over()?;
+        }
+        Ok(())
+    }
+
+    /// Gives what was gathered to the crawl.
+    fn hand_over(&mut self) -> anyhow::Result<()> {
+        if self.injections.is_empty() && self.hosts.is_empty() {
+            return Ok(());
+        }
+        self.bytes = 0;
+        self.hosts_banned += self.hosts.len() as u64;
+        let order = self.wish.order(std::mem::take(&mut self.injections), std::mem::take(&mut self.hosts));
+        let answer = (self.carry_out)(&order)?.unwrap_or_default();
+        for (name, number) in answer.as_object().into_iter().flatten() {
+            let before = self.sums.get(name).and_then(Value::as_u64).unwrap_or(0);
+            self.sums.insert(name.clone(), (before + number.as_u64().unwrap_or(0)).into());
+        }
+        Ok(())
+    }
+
+    /// Says what came of it. Fails when something was wrong.
+    fn tell(mut self, form: Form, json: bool) -> anyhow::Result<()> {
+        let text = if json {
+            let wrong = self.wrong_told.iter();
+            let wrong = wrong.map(|(number, reason)| serde_json::json!({"number": number, "reason": reason}));
+            let wrong: Vec<Value> = wrong.collect();
+            self.sums.insert("wrong".to_owned(), self.wrong.into());
+            self.sums.insert("wrong_entries".to_owned(), wrong.into());
+            serde_json::to_string_pretty(&self.sums)?
+        } else {
+            self.in_words()
+        };
+        writeln!(std::io::stdout(), "{text}")?;
+        if self.wrong == 0 {
+            return Ok(());
+        }
+        for (number, reason) in &self.wrong_told {
+            eprintln!("{} {number}: {}", form.entry(), one_line(reason));
+        }
+        let more = self.wrong - self.wrong_told.len() as u64;
+        if more > 0 {
+            eprintln!("… and {} more", with_commas(more));
+        }
+        let [wrong, entries] = [self.wrong, self.entries].map(with_commas);
+        anyhow::bail!(
+            "{wrong} of {entries} {} refused{}",
+            if self.entries == 1 { form.entry() } else { form.entries() },
+            if self.wrong < self.entries { "; the others were taken" } else { "" }
+        )
+    }
+
+    fn in_words(&self) -> String {
+        let numbers = self.sums.iter().filter_map(|(name, number)| Some((name, number.as_u64()?)));
+        let mut told: Vec<String> = numbers
+            .filter(|(_, number)| *number > 0)
+            .map(|(name, number)| format!("{} {}", with_commas(number), name.replace('_', " ")))
+            .collect();
+        // A host can be banned before anything is known of it.
+        if self.hosts_banned > 0 {
+            let hosts = if self.hosts_banned == 1 { "host" } else { "hosts" };
+            told.push(format!("{} {hosts} banned from now on", with_commas(self.hosts_banned)));
+        }
+        if told.is_empty() { "nothing changed".to_owned() } else { told.join(", ") }
+    }
+}
+
+/// Where orders are given: the frontier, or the crawl that has it.
+pub struct Desk<'a> {
+    data: &'a DataDir,
+    /// Nothing when a crawl has it.
+    here: Option<(FjallFrontier, Option<Snapshot>)>,
+}
+
+impl<'a> Desk<'a> {
+    /// Opens the frontier of a directory, unless a crawl has it.
+    pub fn open(data: &'a DataDir) -> anyhow::Result<Self> {
+        let frontier = match FjallFrontier::open(&data.frontier(), config_of(data), Arc::new(SystemClock)) {
+            Err(FrontierError::Locked { .. }) => return Ok(Self { data, here: None }),
+            opened => opened?,
+        };
+        let snapshot = match data.has_index() {
+            true => Some(IndexReader::open(&data.index())?.snapshot()?),
+            false => None,
+        };
+        let desk = Self { data, here: Some((frontier, snapshot)) };
+        // What was ordered before comes first.
+        if let Some(past) = desk.past() {
+            Spool::new(data.spool()).serve(&past)?;
+        }
+        Ok(desk)
+    }
+
+    fn past(&self) -> Option<Past<'_>> {
+        let (frontier, snapshot) = self.here.as_ref()?;
+        Some(Past { frontier, snapshot: snapshot.clone(), fetcher: None })
+    }
+
+    /// Carries an order out, or has the crawl do it. Nothing when the crawl has not answered; then it will find the order later.
+    pub fn carry_out(&self, order: &Order) -> anyhow::Result<Option<Value>> {
+        if let Some(past) = self.past() {
+            return Ok(Some(order.carry_out(&past)?));
+        }
+        let (place, spool) = (self.data.path().display(), Spool::new(self.data.spool()));
+        let name = spool
+            .submit(order)
+            .with_context(|| format!("cannot leave an order in `{}`", self.data.spool().display()))?;
+        let answer = spool.answer(&name)?;
+        if answer.is_none() {
+            if matches!(order, Order::Why(_) | Order::Robots { .. }) {
+                spool.withdraw(&name);
+                anyhow::bail!("`{place}` is in use, but nobody answers there");
+            }
+            eprintln!(
+                "`{place}` is in use, and the crawl there has not answered yet; the order stays in `{}`",
+                self.data.spool().display()
+            );
+        }
+        Ok(answer)
     }
 }
 
@@ -257,32 +457,104 @@ fn config_of(data: &DataDir) -> FrontierConfig {
 mod tests {
     use super::*;
 
+    fn parse(text: &str) -> Vec<(u64, Result<Entry, String>)> {
+        let mut entries = Vec::new();
+        let form = Form::of(text.as_bytes()).unwrap();
+        form.each(text.as_bytes(), |number, entry| {
+            entries.push((number, entry));
+            Ok(())
+        })
+        .unwrap();
+        entries
+    }
+
     #[test]
     fn lists_in_both_forms() {
         let json = parse(
             r#" [{"url": "http://a.example", "score": 0.3}, {"url": "http://b.example/", "blacklisted": true}]"#,
         );
-        let lines = parse("# ours\nhttp://a.example 0.3\n\n  ADS.Example \nhttp://b.example/\n").unwrap();
-        assert_eq!(json.unwrap().injections[0], lines.injections[0]);
-        assert_eq!(lines.injections[1].score, None);
-        assert_eq!(lines.hosts, ["ads.example"]);
+        let lines = parse("# ours\nhttp://a.example 0.3\n\n  ADS.Example \r\nhttp://b.example/");
+        assert_eq!(json[0].1, lines[0].1);
+        assert_eq!(lines[1], (4, Ok(Entry::Host("ads.example".to_owned()))));
+        assert!(matches!(&lines[2], (5, Ok(Entry::Url(Injection { score: None, .. })))));
+        assert_eq!(parse("\u{feff}[]"), []);
     }
 
     #[test]
-    fn mistakes_name_the_line() {
-        for (text, expected) in [
-            ("http://a.example/\nftp://b.example/", "line 2: `ftp://b.example/` cannot be crawled"),
-            ("http://a.example/ high", "line 1: `http://a.example/ high` is not a URL and a score"),
-            ("http://a.example/ nan", "is not a URL and a score"),
-            ("http://a.example/ 1.5", "is not a URL and a score from -1 to 1"),
-            ("a.example/private", "line 1: `a.example/private` is neither the name of a host nor a URL"),
-            ("/private", "neither the name of a host nor a URL"),
-            ("a.example:8080", "neither the name of a host nor a URL"),
-            ("[{\"uri\": \"http://a.example/\"}]", "the list is not"),
-            ("[{\"url\": 7}]", "the list is not"),
+    fn mistakes_are_told_by_their_numbers_and_the_rest_is_read() {
+        for (text, number, expected) in [
+            (
+                "http://a.example/\nftp://b.example/\nhttp://c.example/",
+                2,
+                "`ftp://b.example/` cannot be crawled",
+            ),
+            (
+                "http://a.example/ high\nhttp://a.example/",
+                1,
+                "`http://a.example/ high` is not a URL and a score",
+            ),
+            ("http://a.example/ nan\nhttp://a.example/", 1, "is not a URL and a score"),
+            ("http://a.example/ 1.5\nhttp://a.example/", 1, "is not a URL and a score from -1 to 1"),
+            (
+                "\na.example/private\nhttp://a.example/",
+                2,
+                "`a.example/private` is neither the name of a host nor a URL",
+            ),
+            ("/private\nhttp://a.example/", 1, "neither the name of a host nor a URL"),
+            ("a.example:8080\nhttp://a.example/", 1, "neither the name of a host nor a URL"),
+            (r#"[{"uri": "http://a.example/"}, {"url": "http://a.example/"}]"#, 1, "unknown field `uri`"),
+            (r#"[{"url": "http://a.example/"}, {"url": 7}]"#, 2, "`{\"url\": 7}`: invalid type: integer `7`"),
+            (
+                r#"[{"url": "http://a.example/"}, {"url": "http://a.example/", "score": -2}]"#,
+                2,
+                "the score -2",
+            ),
+            (r#"[{"url": "http://a.example/"}, 7]"#, 2, "expected {\"url\": …"),
         ] {
-            let error = parse(text).unwrap_err().to_string();
-            assert!(error.contains(expected), "{text}: {error}");
+            let entries = parse(text);
+            let (at, wrong) = entries.iter().find(|(_, entry)| entry.is_err()).unwrap();
+            assert_eq!(*at, number, "{text}");
+            let reason = wrong.as_ref().unwrap_err();
+            assert!(reason.contains(expected), "{text}: {reason}");
+            assert!(entries.iter().any(|(_, entry)| entry.is_ok()), "{text}");
         }
+    }
+
+    #[test]
+    fn what_is_no_json_is_refused_as_a_whole() {
+        for (text, expected) in [
+            ("[{\"url\": \"http://a.example/\"},\n{]", "line 2 column 2"),
+            ("[{\"url\": \"http://a.example/\"}", "line 1 column 29"),
+            ("[] []", "trailing characters at line 1 column 4"),
+            ("{\"url\": \"http://a.example/\"}", "expected a list"),
+        ] {
+            let error = Form::of(text.as_bytes()).unwrap_err();
+            assert!(error.is::<crate::output::WrongUsage>());
+            assert!(error.to_string().contains(expected), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn long_lists_are_given_in_chunks_and_summed_up() {
+        let mut orders = Vec::new();
+        let mut given = Given::new(Wish::Add, |order| {
+            let Order::Add(injections) = order else { panic!("{order:?}") };
+            orders.push(injections.len());
+            Ok(Some(serde_json::json!({"queued": injections.len()})))
+        });
+        let url = PageUrl::parse("http://a.example/").unwrap();
+        for number in 1..=CHUNK_ENTRIES as u64 + 20 {
+            let entry = match number % 5000 {
+                0 => Err("wrong".to_owned()),
+                _ => Ok(Entry::Url(Injection::new(url.clone()))),
+            };
+            given.take(number, entry).unwrap();
+        }
+        given.take(0, Ok(Entry::Host("a.example".to_owned()))).unwrap();
+        given.hand_over().unwrap();
+        assert_eq!((given.wrong, given.wrong_told.len(), given.entries), (21, 10, CHUNK_ENTRIES as u64 + 21));
+        assert_eq!(given.in_words(), format!("{} queued", with_commas(CHUNK_ENTRIES as u64)));
+        drop(given);
+        assert_eq!(orders, [CHUNK_ENTRIES]);
     }
 }

@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 use webloom_fetch::FetchConfig;
 use webloom_index::{GraphPattern, Snapshot};
 use webloom_model::{PageUrl, vocab};
-use webloom_pipeline::{CrawlSpec, DataDir, Order};
+use webloom_pipeline::{CrawlSpec, DataDir, Joining, Order};
 
-use super::urls::carry_out;
+use super::urls::Desk;
 use crate::output::{DataArgument, one_line, with_commas, wrong_usage};
 
 /// Say what became of a URL and why: how it was found, what stands in its way, its fetches, what was extracted.
@@ -47,17 +47,20 @@ impl Why {
             let agent =
                 spec.as_ref().map_or_else(FetchConfig::default, |spec| spec.fetch.clone()).robots_agent;
             let orders = [Order::Why(url.clone()), Order::Robots { url: url.clone(), agent }];
-            let mut answers = carry_out(&data, &orders)?.into_iter();
-            (answers.next().unwrap_or_default(), answers.next().unwrap_or_default())
+            let desk = Desk::open(&data)?;
+            let answer = |order| anyhow::Ok(desk.carry_out(order)?.unwrap_or_default());
+            (answer(&orders[0])?, answer(&orders[1])?)
         } else {
             (Value::Null, Value::Null)
         };
+        let joined = spec.as_ref().and_then(|spec| joined(&data, spec, &url));
         let extracted = if data.has_index() { extracted(&self.data.snapshot()?, &url)? } else { Value::Null };
         let told = json!({
             "url": url.as_str(),
             "asked_for": self.url,
             "known": !life.is_null(),
-            "refusal": spec.and_then(|spec| refusal(&spec, &url)),
+            "refusal": spec.as_ref().and_then(|spec| refusal(spec, &url)),
+            "joined": joined,
             "robots": robots,
             "life": life,
             "extracted": extracted,
@@ -84,6 +87,14 @@ fn refusal(spec: &CrawlSpec, url: &PageUrl) -> Option<String> {
         return None;
     }
     spec.links.scope.admits(url).err().map(|refusal| refusal.as_str().to_owned())
+}
+
+/// The seed that led the crawl to the site of a URL, when that is why links there are followed. What joined is known to the specification
+/// from here on.
+fn joined(data: &DataDir, spec: &CrawlSpec, url: &PageUrl) -> Option<Joining> {
+    let scope = &spec.links.scope;
+    let site = scope.joins_as(url)?;
+    spec.rejoin(data).into_iter().find(|joining| scope.site_of(&joining.target) == Some(site))
 }
 
 /// What the index holds of a page: quads by graph, and what its metadata say.
@@ -199,7 +210,7 @@ fn for_people(told: &Value) -> String {
     }
     match told["refusal"].as_str() {
         Some(rule) => say("scope", format!("links here are not followed: {rule}")),
-        None => say("scope", "links here are followed".to_owned()),
+        None => say("scope", format!("links here are followed{}", joined_words(&told["joined"]))),
     }
     say("robots.txt", robots_line(&told["robots"]));
     let extracted = &told["extracted"];
@@ -222,6 +233,15 @@ fn for_people(told: &Value) -> String {
         }
     }
     text
+}
+
+/// By which seed the crawl came to the site of a URL, if it did.
+fn joined_words(joined: &Value) -> String {
+    let words = |name: &str| joined[name].as_str().map(one_line);
+    match (words("seed"), words("target")) {
+        (Some(seed), Some(target)) => format!(": seed {seed} leads to {target}"),
+        _ => String::new(),
+    }
 }
 
 /// Why a URL that was never queued was not, as far as that is known: links that are not followed are not kept.

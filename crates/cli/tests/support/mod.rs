@@ -53,6 +53,13 @@ pub fn stable_dump(data: &Path) -> Vec<String> {
     lines
 }
 
+/// Sends a signal to a process, by its name: `INT`, `TERM`.
+#[track_caller]
+pub fn send(process: u32, signal: &str) {
+    let signal = format!("-{signal}");
+    assert!(Command::new("kill").args([&signal, &process.to_string()]).status().unwrap().success());
+}
+
 /// Asks until `done` is satisfied with the answer, or fails the test.
 #[track_caller]
 pub fn until<T>(patience: Duration, what: &str, mut ask: impl FnMut() -> Option<T>) -> T {

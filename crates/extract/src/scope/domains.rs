@@ -17,16 +17,21 @@ impl DomainSet {
     }
 
     pub(super) fn check(&self, url: &PageUrl) -> Result<(), Refusal> {
-        let mut name = url.host();
-        loop {
-            if self.0.contains(name) {
-                return Ok(());
-            }
-            // An address has no parents: `1.2.3.4` is not within `3.4`, and nobody lists `3.4`.
-            match name.split_once('.') {
-                Some((_, parent)) => name = parent,
-                None => return Err(Refusal::Domain),
-            }
+        if is_within(url.host(), |name| self.0.contains(name)) { Ok(()) } else { Err(Refusal::Domain) }
+    }
+}
+
+/// True when the host or one of its parents is listed.
+pub(super) fn is_within(host: &str, is_listed: impl Fn(&str) -> bool) -> bool {
+    let mut name = host;
+    loop {
+        if is_listed(name) {
+            return true;
+        }
+        // An address has no parents: `1.2.3.4` is not within `3.4`, and nobody lists `3.4`.
+        match name.split_once('.') {
+            Some((_, parent)) => name = parent,
+            None => return false,
         }
     }
 }

@@ -6,6 +6,7 @@
 mod domains;
 mod extensions;
 mod hosts;
+mod joined;
 mod length;
 mod patterns;
 mod scheme;
@@ -14,6 +15,7 @@ mod traps;
 pub use domains::DomainSet;
 pub use extensions::{DEFAULT_EXTENSIONS, ExtensionSet};
 pub use hosts::HostSet;
+pub use joined::Joined;
 pub use patterns::{Patterns, ScopeProblem};
 pub use traps::{TrapRules, is_dated};
 use webloom_model::{PageUrl, UrlProblem};
@@ -100,6 +102,8 @@ pub enum Reach {
 pub struct Scope {
     /// Where it may go.
     pub reach: Reach,
+    /// Where else it may go since it runs.
+    pub joined: Joined,
     /// What it leaves out there.
     pub filters: ScopeFilters,
 }
@@ -150,15 +154,55 @@ impl Scope {
 
     /// True or the reason why not.
     pub fn admits(&self, url: &PageUrl) -> Result<(), Refusal> {
-        self.check(url, true)
+        self.check(url, true, true)
     }
 
     /// The same, whatever the file's extension: a packed sitemap that a sitemap lists.
     pub fn admits_any_extension(&self, url: &PageUrl) -> Result<(), Refusal> {
-        self.check(url, false)
+        self.check(url, false, true)
     }
 
-    fn check(&self, url: &PageUrl, by_extension: bool) -> Result<(), Refusal> {
+    /// The same, wherever it is.
+    pub fn admits_anywhere(&self, url: &PageUrl) -> Result<(), Refusal> {
+        self.check(url, true, false)
+    }
+
+    /// The same, whatever the file's extension.
+    pub fn admits_any_extension_anywhere(&self, url: &PageUrl) -> Result<(), Refusal> {
+        self.check(url, false, false)
+    }
+
+    /// The site of a URL: its host or its pay-level domain, whichever the reach goes by. Nothing when it goes anywhere.
+    pub fn site_of<'u>(&self, url: &'u PageUrl) -> Option<&'u str> {
+        match self.reach {
+            Reach::Anywhere => None,
+            Reach::Hosts(_) => Some(url.host()),
+            Reach::Domains(_) => Some(url.pay_level_domain()),
+        }
+    }
+
+    /// The site of a URL, when it is beyond the reach and could join it.
+    pub fn joins_as<'u>(&self, url: &'u PageUrl) -> Option<&'u str> {
+        self.reaches(url).err()?;
+        self.site_of(url)
+    }
+
+    /// Makes the site of a URL part of the reach, of all clones of this scope too. False when it is.
+    pub fn join(&self, url: &PageUrl) -> bool {
+        self.joins_as(url).is_some_and(|name| self.joined.insert(name))
+    }
+
+    fn reaches(&self, url: &PageUrl) -> Result<(), Refusal> {
+        match &self.reach {
+            Reach::Anywhere => Ok(()),
+            Reach::Hosts(_) if self.joined.has_host(url.host()) => Ok(()),
+            Reach::Hosts(hosts) => hosts.check(url),
+            Reach::Domains(_) if self.joined.has_domain_of(url.host()) => Ok(()),
+            Reach::Domains(domains) => domains.check(url),
+        }
+    }
+
+    fn check(&self, url: &PageUrl, by_extension: bool, by_reach: bool) -> Result<(), Refusal> {
         let ScopeFilters { https_only, url_bytes_max, extensions, traps, patterns } = &self.filters;
         scheme::check(url, *https_only)?;
         length::check(url, *url_bytes_max)?;
@@ -166,10 +210,8 @@ impl Scope {
             extensions.check(url)?;
         }
         traps.check(url)?;
-        match &self.reach {
-            Reach::Anywhere => {}
-            Reach::Hosts(hosts) => hosts.check(url)?,
-            Reach::Domains(domains) => domains.check(url)?,
+        if by_reach {
+            self.reaches(url)?;
         }
         patterns.check(url)
     }
@@ -219,5 +261,36 @@ mod tests {
             assert_eq!(scope.admits(&url(target)), expected, "{target}");
         }
         assert_eq!(Scope::anywhere().admits(&url("http://anything.example/")), Ok(()));
+    }
+
+    #[test]
+    fn a_site_joins_by_its_host_or_its_domain_and_filters_hold_there_too() {
+        let seed = url("https://old.example/");
+        let target = url("https://www.new.co.uk/");
+        for (mut scope, name, sibling) in [
+            (Scope::hosts_of([&seed]), "www.new.co.uk", Err(Refusal::Host)),
+            (Scope::domains_of([&seed]), "new.co.uk", Ok(())),
+        ] {
+            scope.filters.https_only = true;
+            scope.filters.patterns = Patterns::new(&[], &["/private/".to_owned()]).unwrap();
+            let of_others = scope.clone();
+            assert_eq!(scope.joins_as(&target), Some(name));
+            assert_eq!(scope.admits_anywhere(&target), Ok(()));
+            assert_eq!(scope.admits_anywhere(&url("http://www.new.co.uk/")), Err(Refusal::Scheme));
+            assert_eq!(scope.admits_anywhere(&url("https://www.new.co.uk/private/")), Err(Refusal::Excluded));
+            assert!(scope.join(&target) && !scope.join(&target) && !scope.join(&seed));
+            assert_eq!(of_others.joins_as(&target), None);
+            for (link, expected) in [
+                ("https://www.new.co.uk/page", Ok(())),
+                ("https://docs.new.co.uk/page", sibling),
+                ("https://old.example/page", Ok(())),
+                ("https://other.co.uk/", sibling.and(Err(Refusal::Domain))),
+                ("https://www.new.co.uk/private/", Err(Refusal::Excluded)),
+                ("https://www.new.co.uk/logo.png", Err(Refusal::Extension)),
+            ] {
+                assert_eq!(of_others.admits(&url(link)), expected, "{name} {link}");
+            }
+        }
+        assert!(!Scope::anywhere().join(&target));
     }
 }

@@ -303,8 +303,9 @@ impl Fetcher {
             304 if let Some(validators) = asked_with => {
                 let fetched_at = answer.fetched_at;
                 let validators = renewed(validators, &answer.headers);
+                let robots = answer.headers.get_all("x-robots-tag").iter().map(headers::text).collect();
                 self.discard(url, answer, tape).await;
-                Ok(FetchOutcome::Unchanged(Unchanged { fetched_at, validators }))
+                Ok(FetchOutcome::Unchanged(Box::new(Unchanged { fetched_at, validators, robots })))
             }
             301 | 302 | 303 | 307 | 308 => {
                 let fetched_at = answer.fetched_at;

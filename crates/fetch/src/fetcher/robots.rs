@@ -41,6 +41,13 @@ impl Fetcher {
         sitemaps.take(SITEMAPS_MAX).collect()
     }
 
+    /// Has the robots.txt of the URL's origin asked for again before the next page, however fresh it is.
+    pub fn forget_robots(&self, url: &PageUrl) {
+        let origin = url.origin();
+        self.robots_store.put(&origin, &[]);
+        self.robots_cache.forget(&origin);
+    }
+
     /// How long the record may still be believed; nothing when it is stale.
     pub(super) fn robots_fresh_for(&self, known: &KnownRobots) -> Option<Duration> {
         let fresh = match known.class {

@@ -187,6 +187,14 @@ impl RobotsCache {
         generations.old.remove(origin);
         generations.insert(origin, known, self.bytes_max);
     }
+
+    pub fn forget(&self, origin: &str) {
+        let mut generations = self.generations.lock();
+        generations.old.remove(origin);
+        if let Some(known) = generations.young.remove(origin) {
+            generations.young_weight = generations.young_weight.saturating_sub(known.weight);
+        }
+    }
 }
 
 impl Generations {

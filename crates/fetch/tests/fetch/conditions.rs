@@ -53,6 +53,16 @@ async fn a_page_that_has_not_changed_is_not_sent() {
 }
 
 #[tokio::test]
+async fn what_is_asked_of_robots_is_told_with_a_304() {
+    let head = "HTTP/1.1 304 Not Modified\r\nX-Robots-Tag: noindex\r\nx-robots-tag: a: b, c\r\n\r\n";
+    let site = Site::serve(move |_| vec![send(head)]).await;
+    let mut lease = lease("http://example.org/");
+    lease.validators = Some(validators(Some("\"1\""), None));
+    let FetchOutcome::Unchanged(unchanged) = site.fetcher().fetch(&lease).await.0 else { panic!("a 304") };
+    assert_eq!(unchanged.robots, ["noindex", "a: b, c"]);
+}
+
+#[tokio::test]
 async fn a_page_that_has_changed_comes_whole() {
     let site = Site::answering(ok("ETag: \"2\"", b"page")).await;
     let mut lease = lease("http://example.org/");

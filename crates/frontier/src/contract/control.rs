@@ -22,6 +22,7 @@ pub(super) fn check<F: Frontier>(open: &impl Open<F>) {
     a_ban_of_a_host_sticks(open);
     an_injected_list_is_taken_in(open);
     a_page_is_fetched_again_when_asked_for(open);
+    what_gave_no_page_is_tried_again(open);
     limits_change_at_once(open);
     validators_come_back(open);
 }
@@ -253,6 +254,67 @@ fn a_page_is_fetched_again_when_asked_for<F: Frontier>(open: &impl Open<F>) {
     assert_eq!(bench.frontier.counts().indexed, 2);
 }
 
+fn what_gave_no_page_is_tried_again<F: Frontier>(open: &impl Open<F>) {
+    let bench = Bench::new(open, FrontierConfig::default());
+    let names = ["http://a.example/page", "http://b.example/none", "http://c.example/banned"];
+    bench.offer(&names);
+    bench.offer(&["http://d.example/none", "http://e.example/waits", "http://e.example/queued"]);
+    for lease in bench.lease(9) {
+        let kind = match lease.url().as_str() {
+            "http://a.example/page" => SettlementKind::Indexed,
+            "http://e.example/waits" => SettlementKind::Retry(Some(SECOND * 20)),
+            _ => SettlementKind::NoPage,
+        };
+        bench.settle(&lease, kind);
+    }
+    let bans = [Ban::Url(url("http://c.example/banned")), Ban::Host("d.example".to_owned())];
+    bench.frontier.ban(&bans).expect("ban");
+    let all = [
+        ("http://a.example/page", "indexed"),
+        ("http://b.example/none", "no-page"),
+        ("http://b.example/none", "no-page"),
+        ("http://c.example/banned", "banned"),
+        ("http://d.example/none", "no-page"),
+        ("http://e.example/waits", "waiting"),
+        ("http://e.example/queued", "queued"),
+        ("http://nobody.example/", "unknown"),
+    ];
+    let urls: Vec<PageUrl> = all.iter().map(|(text, _)| url(text)).collect();
+    let stages = bench.frontier.stages(&urls).expect("stages");
+    for (stage, (text, expected)) in stages.iter().zip(all) {
+        let name = match stage {
+            None => "unknown",
+            Some(UrlStage::Queued) => "queued",
+            Some(UrlStage::Leased) => "leased",
+            Some(UrlStage::Waiting { .. }) => "waiting",
+            Some(UrlStage::Indexed { .. }) => "indexed",
+            Some(UrlStage::NoPage { .. }) => "no-page",
+            Some(UrlStage::Banned { .. }) => "banned",
+        };
+        assert_eq!(name, expected, "{text}");
+    }
+    let wishes: Vec<_> = urls.into_iter().map(|url| (url, None)).collect();
+    let again = bench.frontier.try_again(&wishes).expect("again");
+    assert_eq!(again, [false, true, false, false, false, false, false, false], "the one that gave no page");
+    assert!(!bench.frontier.try_again(&wishes).expect("again").contains(&true), "it waits");
+    let counts = bench.frontier.counts();
+    assert_eq!((counts.known, counts.indexed, counts.no_page, counts.queued), (6, 1, 2, 3));
+    bench.clock.advance(SECOND);
+    let leases = bench.lease(9);
+    let again = leases.iter().find(|lease| lease.url().host() == "b.example").expect("a lease");
+    assert_eq!(again.attempt, 0);
+    for lease in &leases {
+        bench.settle(lease, SettlementKind::NoPage);
+    }
+    assert!(matches!(bench.stage("http://b.example/none"), Some(UrlStage::NoPage { .. })));
+    // A score is kept, and decides within the host.
+    bench.offer(&["http://b.example/other"]);
+    let scored = [(url("http://b.example/none"), Some(0.5))];
+    assert_eq!(bench.frontier.try_again(&scored).expect("again"), [true]);
+    bench.clock.advance(SECOND);
+    assert_eq!(bench.lease_one().url().as_str(), "http://b.example/none");
+}
+
 fn limits_change_at_once<F: Frontier>(open: &impl Open<F>) {
     let bench = Bench::new(open, FrontierConfig { pages_max: Some(2), ..FrontierConfig::default() });
     bench.offer(&["http://a.example/1", "http://a.example/2", "http://a.example/3", "http://a.example/4"]);
@@ -325,14 +387,17 @@ fn scores_bans_and_validators_survive<F: Frontier>(directory: &Path, open: &impl
         ];
         bench.frontier.ban(&bans).expect("ban");
         bench.rescore("http://a.example/4", 0.5);
+        bench.offer(&["http://d.example/"]);
+        bench.settle(&bench.lease_one(), SettlementKind::NoPage);
+        assert_eq!(bench.frontier.try_again(&[(url("http://d.example/"), None)]).expect("again"), [true]);
     }
     clock.advance(SECOND * 100);
     let bench = bench();
     assert_eq!(bench.offer(&["http://b.example/", "http://a.example/2"]).refused, 1);
     assert_eq!(
         bench.run_to_the_end(),
-        ["http://a.example/4", "http://a.example/3"],
-        "the one that was out is banned, too"
+        ["http://a.example/4", "http://d.example/", "http://a.example/3"],
+        "the one that was out is banned, too, and what was queued again is queued"
     );
     assert_eq!(bench.frontier.counts().no_page, 2);
 }

@@ -186,6 +186,20 @@ impl<'a> Change<'a> {
         Ok(())
     }
 
+    /// Takes a page out of the counts of its host and its domain.
+    pub fn unindex(&mut self, url: &PageUrl) -> Result<(), FrontierError> {
+        let record = &mut self.changed_host(url.host())?.record;
+        record.indexed = record.indexed.saturating_sub(1);
+        self.indexed -= 1;
+        if self.config.domain_budget.is_some() {
+            let name = url.pay_level_domain();
+            let mut record = self.domain(name)?;
+            record.indexed = record.indexed.saturating_sub(1);
+            self.domains.insert(name.into(), record);
+        }
+        Ok(())
+    }
+
     /// What is counted for a domain, as it will be after this change.
     fn domain(&self, name: &str) -> Result<DomainRecord, FrontierError> {
         match self.domains.get(name) {
@@ -254,7 +268,12 @@ impl<'a> Change<'a> {
                 status: ending.hint.status,
                 elapsed_ms: ending.hint.took.map(|took| u32::try_from(took.as_millis()).unwrap_or(u32::MAX)),
             });
-            if let Some(validators) = validators {
+            // A page that was only read again for its links has not changed for it. One that was out when this was wished for, and has not
+            // been read, still is to be.
+            let for_links = life.validators.as_ref().is_some_and(Validators::are_of_whatever_comes);
+            if let Some(validators) = validators
+                && !(for_links && kind == SettlementKind::Unchanged)
+            {
                 life.validators = Some(validators.clone());
             }
             match kind {
@@ -268,7 +287,7 @@ impl<'a> Change<'a> {
                         self.domains.insert(name.into(), record);
                     }
                     life.stage = StageRecord::Indexed { at_ms };
-                    life.visited(kind == SettlementKind::Indexed, at_ms);
+                    life.visited(kind == SettlementKind::Indexed && !for_links, at_ms);
                     self.plan_visit(ending.place.position, &mut life, at_ms)?;
                 }
                 SettlementKind::NoPage | SettlementKind::Returned => {

@@ -4,6 +4,7 @@
 //! nobody can lease, and reaches the disk's platter with the last one.
 
 use std::collections::HashSet;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -11,7 +12,7 @@ use fjall::PersistMode;
 use jiff::Timestamp;
 use webloom_model::{
     Ban, Frontier, FrontierError, FrontierLimits, Injection, InjectionReport, LinkCandidate, PageUrl,
-    QueueOrder, QueueQuery, QueueState, QueueView, UrlLife, UrlStage,
+    QueueOrder, QueueQuery, QueueState, QueueView, UrlLife, UrlStage, Validators,
 };
 
 use super::change::{self, Change, Wish, report_of};
@@ -228,9 +229,7 @@ impl FjallFrontier {
                 core.scheduler.waits_no_more(host, change.now);
             }
             StageRecord::Indexed { .. } => {
-                let record = &mut change.changed_host(host)?.record;
-                record.indexed = record.indexed.saturating_sub(1);
-                change.indexed -= 1;
+                change.unindex(known.url)?;
                 core.scheduler.unindex(host, change.now);
             }
             StageRecord::NoPage { .. } => change.no_page -= 1,
@@ -273,28 +272,111 @@ impl FjallFrontier {
         let config = self.config();
         let writer = &mut *self.writer.lock();
         let mut change = self.change(writer, &config)?;
-        let Some(mut known) = self.known(&mut change, [url].into_iter())?.pop().flatten() else {
+        let Some(known) = self.known(&mut change, [url].into_iter())?.pop().flatten() else {
             return Ok(false);
         };
         let core = &mut *self.core.lock();
-        match known.life.stage {
-            StageRecord::Indexed { .. } => {
-                let record = &mut change.changed_host(url.host())?.record;
-                record.indexed = record.indexed.saturating_sub(1);
-                change.indexed -= 1;
-                core.scheduler.unindex(url.host(), change.now);
-            }
-            StageRecord::NoPage { .. } => change.no_page -= 1,
-            _ => return Ok(false),
-        }
-        known.life.stage = StageRecord::Queued;
-        known.life.attempts = 0;
-        known.life.score = Some(1.0);
-        known.life.next_visit_ms = None;
-        change.put_life(known.key, &known.life)?;
-        change.enqueue(url.host(), known.place(), 0)?.fresh.push((known.place(), 0));
+        let queued = requeue(&mut change, core, known, Some(1.0))?;
         self.commit(change, PersistMode::SyncData, Some(core))?;
-        Ok(true)
+        Ok(queued)
+    }
+
+    pub(super) fn queue_failed_again(
+        &self,
+        urls: &[(PageUrl, Option<f32>)],
+    ) -> Result<Vec<bool>, FrontierError> {
+        let config = self.config();
+        let mut queued = Vec::with_capacity(urls.len());
+        for chunk in urls.chunks(CHUNK) {
+            let writer = &mut *self.writer.lock();
+            let mut change = self.change(writer, &config)?;
+            let found = self.known(&mut change, chunk.iter().map(|(url, _)| url))?;
+            let core = &mut *self.core.lock();
+            let mut done = HashSet::new();
+            for (known, (_, score)) in found.into_iter().zip(chunk) {
+                let failed = known.filter(|known| {
+                    matches!(known.life.stage, StageRecord::NoPage { .. })
+                        && done.insert(known.key.to_bytes())
+                });
+                queued.push(match failed {
+                    Some(known) => requeue(&mut change, core, known, score.and_then(bounded))?,
+                    None => false,
+                });
+            }
+            self.commit(change, PersistMode::Buffer, Some(core))?;
+        }
+        self.make_durable(!queued.contains(&true))?;
+        Ok(queued)
+    }
+
+    /// Queues the pages at these depths again, to be read for their links whatever their servers say of them. They are on disk when
+    /// it returns; gives how many there are. Goes through all URLs, while others may go on.
+    pub fn visit_again(&self, depths: Range<u32>) -> Result<u64, FrontierError> {
+        let end = self.writer.lock().counters.log_end;
+        let mut queued = 0;
+        let mut urls = Vec::new();
+        self.log.scan(0, end, |url, position, depth| {
+            // Most URLs of a large crawl are no pages, and most of those are told apart here.
+            if depths.contains(&depth) && self.store.told_absent.may_have(self.store.secret.key(url)) {
+                let url = PageUrl::parse(url);
+                urls.push(url.map_err(|problem| damaged(&position.to_be_bytes(), problem.to_string()))?);
+                if urls.len() == CHUNK {
+                    queued += self.queue_pages_again(&std::mem::take(&mut urls))?;
+                }
+            }
+            Ok(())
+        })?;
+        queued += self.queue_pages_again(&urls)?;
+        self.make_durable(queued == 0)?;
+        if queued > 0 {
+            // What is read again counts as no page meanwhile.
+            self.pardon_exhausted()?;
+        }
+        Ok(queued)
+    }
+
+    fn queue_pages_again(&self, urls: &[PageUrl]) -> Result<u64, FrontierError> {
+        let config = self.config();
+        let writer = &mut *self.writer.lock();
+        let mut change = self.change(writer, &config)?;
+        let found = self.known(&mut change, urls.iter())?;
+        let core = &mut *self.core.lock();
+        let mut queued = 0;
+        for mut known in found.into_iter().flatten().filter(|known| known.life.visits > 0) {
+            known.life.validators = Some(Validators::of_whatever_comes());
+            match known.life.stage {
+                StageRecord::Indexed { .. } => {
+                    queued += u64::from(requeue(&mut change, core, known, None)?);
+                }
+                // Pages that are visited again anyway, or may be: then they are to be read.
+                StageRecord::Queued | StageRecord::Waiting { .. } | StageRecord::NoPage { .. } => {
+                    change.put_life(known.key, &known.life)?;
+                }
+                StageRecord::Banned { .. } => {}
+            }
+        }
+        self.commit(change, PersistMode::Buffer, Some(core))?;
+        Ok(queued)
+    }
+
+    pub(super) fn stages_of(&self, urls: &[PageUrl]) -> Result<Vec<Option<UrlStage>>, FrontierError> {
+        let config = self.config();
+        let mut stages = Vec::with_capacity(urls.len());
+        for chunk in urls.chunks(CHUNK) {
+            let writer = &mut *self.writer.lock();
+            let mut change = self.change(writer, &config)?;
+            for known in self.known(&mut change, chunk.iter())? {
+                let Some(known) = known else {
+                    stages.push(None);
+                    continue;
+                };
+                let blocked = change.host(known.url.host())?.record.blocked;
+                let out = self.core.lock().scheduler.is_out(known.url.host(), known.place());
+                let found_at = || Ok(self.log.read(known.life.position)?.found_at_ms);
+                stages.push(Some(stage_of(known.life.stage, out, blocked, found_at)?));
+            }
+        }
+        Ok(stages)
     }
 
     pub(super) fn life_of(&self, url: &PageUrl) -> Result<Option<UrlLife>, FrontierError> {
@@ -310,15 +392,8 @@ impl FjallFrontier {
         let place = known.place();
         let life = known.life;
         let Logged { candidate, found_at_ms } = self.log.read(life.position)?;
-        let stage = match life.stage {
-            StageRecord::Queued if core.scheduler.is_out(url.host(), place) => UrlStage::Leased,
-            StageRecord::Queued if record.blocked => UrlStage::Banned { at: timestamp(found_at_ms) },
-            StageRecord::Queued => UrlStage::Queued,
-            StageRecord::Waiting { due_ms } => UrlStage::Waiting { until: timestamp(due_ms) },
-            StageRecord::Indexed { at_ms } => UrlStage::Indexed { at: timestamp(at_ms) },
-            StageRecord::NoPage { at_ms } => UrlStage::NoPage { at: timestamp(at_ms) },
-            StageRecord::Banned { at_ms } => UrlStage::Banned { at: timestamp(at_ms) },
-        };
+        let out = core.scheduler.is_out(url.host(), place);
+        let stage = stage_of(life.stage, out, record.blocked, || Ok(found_at_ms))?;
         Ok(Some(UrlLife {
             url: candidate.url,
             stage,
@@ -458,6 +533,53 @@ impl FjallFrontier {
         self.writer.lock().log.flush(true)?;
         self.store.database.persist(PersistMode::SyncData).map_err(|error| store_error(&error))
     }
+}
+
+/// Where a URL stands, as others see it: one that is queued may be `out`, or wait on a host that is `blocked`.
+fn stage_of(
+    stage: StageRecord,
+    out: bool,
+    blocked: bool,
+    found_at_ms: impl FnOnce() -> Result<u64, FrontierError>,
+) -> Result<UrlStage, FrontierError> {
+    Ok(match stage {
+        StageRecord::Queued if out => UrlStage::Leased,
+        StageRecord::Queued if blocked => UrlStage::Banned { at: timestamp(found_at_ms()?) },
+        StageRecord::Queued => UrlStage::Queued,
+        StageRecord::Waiting { due_ms } => UrlStage::Waiting { until: timestamp(due_ms) },
+        StageRecord::Indexed { at_ms } => UrlStage::Indexed { at: timestamp(at_ms) },
+        StageRecord::NoPage { at_ms } => UrlStage::NoPage { at: timestamp(at_ms) },
+        StageRecord::Banned { at_ms } => UrlStage::Banned { at: timestamp(at_ms) },
+    })
+}
+
+/// Queues a URL that was settled once more. False when it was not, or its host is banned.
+fn requeue(
+    change: &mut Change<'_>,
+    core: &mut Core,
+    mut known: Known<'_>,
+    score: Option<f32>,
+) -> Result<bool, FrontierError> {
+    let host = known.url.host();
+    if change.host(host)?.record.blocked {
+        return Ok(false);
+    }
+    match known.life.stage {
+        StageRecord::Indexed { .. } => {
+            change.unindex(known.url)?;
+            core.scheduler.unindex(host, change.now);
+        }
+        StageRecord::NoPage { .. } => change.no_page -= 1,
+        _ => return Ok(false),
+    }
+    known.life.stage = StageRecord::Queued;
+    known.life.attempts = 0;
+    known.life.score = score;
+    known.life.next_visit_ms = None;
+    change.put_life(known.key, &known.life)?;
+    let place = known.place();
+    change.enqueue(host, place, 0)?.fresh.push((place, 0));
+    Ok(true)
 }
 
 fn sort_views(views: &mut [QueueView], order: QueueOrder) {

@@ -38,7 +38,7 @@ use store::{COUNTERS_KEY, Store, blob_key, insert, read, setting_key, store_erro
 use webloom_model::{
     Ban, Clock, Frontier, FrontierCounts, FrontierError, FrontierLimits, HostHint, Injection,
     InjectionReport, Lease, LeaseAnswer, LeaseId, LinkCandidate, OfferSummary, PageUrl, QueueQuery,
-    QueueView, Settlement, SettlementKind, UrlLife,
+    QueueView, Settlement, SettlementKind, UrlLife, UrlStage,
 };
 
 use crate::FrontierConfig;
@@ -301,25 +301,23 @@ impl FjallFrontier {
         for record in self.store.later.range(..=due).take(RETRIES_PER_WRITE) {
             let (key, value) = record.into_inner().map_err(|error| store_error(&error))?;
             let LaterRecord { attempt, revisit } = decode(&key, &value)?;
-            let position = later_position(&key)?;
+            let (due_ms, position) = (later_due(&key)?, later_position(&key)?);
             change.batch.remove(&self.store.later, key.to_vec());
             let candidate = self.log.read(position)?.candidate;
             let url_key = self.store.secret.key(candidate.url.as_str());
             let Some(mut life) = change.life(url_key)? else { continue };
             let host = candidate.url.host();
             let mut is_told = true;
+            // A visit that was planned before somebody wished for an earlier one is none any more.
+            let is_planned = revisit && life.next_visit_ms == Some(due_ms);
             match life.stage {
                 StageRecord::Waiting { .. } if !revisit => {
                     let record = &mut change.changed_host(host)?.record;
                     record.waiting = record.waiting.saturating_sub(1);
                 }
-                StageRecord::Indexed { .. } if revisit => {
-                    let record = &mut change.changed_host(host)?.record;
-                    record.indexed = record.indexed.saturating_sub(1);
-                    change.indexed -= 1;
-                }
+                StageRecord::Indexed { .. } if is_planned => change.unindex(&candidate.url)?,
                 // It is no page of the index, so nobody need be told that it is none for now.
-                StageRecord::NoPage { .. } if revisit => {
+                StageRecord::NoPage { .. } if is_planned => {
                     change.no_page -= 1;
                     is_told = false;
                 }
@@ -628,8 +626,9 @@ fn write(change: &mut Change<'_>, mode: PersistMode) -> Result<(), FrontierError
 
 impl Frontier for FjallFrontier {
     fn offer(&self, candidates: &[LinkCandidate]) -> Result<OfferSummary, FrontierError> {
-        let config = self.config();
         let writer = &mut *self.writer.lock();
+        // Once a larger depth is in force, nothing is refused by a smaller one any more.
+        let config = self.config();
         let mut change = self.change(writer, &config)?;
         let wishes: Vec<Wish<'_>> =
             candidates.iter().map(|candidate| Wish { candidate, score: None }).collect();
@@ -718,8 +717,9 @@ impl Frontier for FjallFrontier {
     }
 
     fn settle(&self, settlements: Vec<Settlement>) -> Result<OfferSummary, FrontierError> {
-        let config = self.config();
         let writer = &mut *self.writer.lock();
+        // As in `offer`.
+        let config = self.config();
         let mut change = self.change(writer, &config)?;
         let now = change.now;
         let endings: Vec<_> = {
@@ -772,12 +772,25 @@ impl Frontier for FjallFrontier {
         self.queue_again(url)
     }
 
+    fn try_again(&self, urls: &[(PageUrl, Option<f32>)]) -> Result<Vec<bool>, FrontierError> {
+        self.queue_failed_again(urls)
+    }
+
+    fn stages(&self, urls: &[PageUrl]) -> Result<Vec<Option<UrlStage>>, FrontierError> {
+        self.stages_of(urls)
+    }
+
     fn inspect(&self, url: &PageUrl) -> Result<Option<UrlLife>, FrontierError> {
         self.life_of(url)
     }
 
     fn kept_robots(&self, origin: &str) -> Result<Option<Vec<u8>>, FrontierError> {
         self.get_blob(Blob::Robots, origin)
+    }
+
+    fn forget_robots(&self, origin: &str) -> Result<(), FrontierError> {
+        // What cannot be read is asked for again.
+        self.put_blob(Blob::Robots, origin, &[])
     }
 
     fn queues(&self, query: &QueueQuery) -> Result<Vec<QueueView>, FrontierError> {

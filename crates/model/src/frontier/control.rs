@@ -14,7 +14,7 @@ use crate::PageUrl;
 
 /// One line of an injected list: `{"url": …, "score": 0.3}` or `{"url": …, "blacklisted": true}`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "{\"url\": …, \"score\": …, \"blacklisted\": …}")]
 pub struct Injection {
     /// The URL.
     pub url: PageUrl,
@@ -44,6 +44,8 @@ pub struct InjectionReport {
     pub banned: u64,
     /// Known and left as they were: under way, done, or with that score already.
     pub known: u64,
+    /// Had ended without a page, and are queued again.
+    pub tried_again: u64,
     /// Not queued: banned before, or over a budget.
     pub refused: u64,
     /// Never heard of, where only known URLs were asked for.
@@ -56,6 +58,7 @@ impl std::ops::AddAssign for InjectionReport {
         self.rescored += other.rescored;
         self.banned += other.banned;
         self.known += other.known;
+        self.tried_again += other.tried_again;
         self.refused += other.refused;
         self.unknown += other.unknown;
     }

@@ -20,6 +20,7 @@ use webloom_model::{
     Diagnostic, FetchError, FetchedPage, Lease, LeaseId, LinkCandidate, NotFetched, PageUrl, Redirect,
     Severity,
 };
+use webloom_transform::header_directives;
 use webloom_transform::rules::Answers;
 
 use super::Progress;
@@ -31,6 +32,9 @@ use crate::metadata;
 use crate::process::{self, Remains, Weft, Woven, metadata_write};
 use crate::rules::{self, Workers};
 use crate::spec::CrawlSpec;
+
+/// The header by which pages ask something of robots.
+const ROBOTS_TAG: &str = "X-Robots-Tag";
 
 /// What became of an [`Archived`] item.
 pub(crate) struct Rewoven {
@@ -87,7 +91,10 @@ fn weave_item(spec: &CrawlSpec, counters: &Counters, progress: &Progress, item: 
             let max = spec.fetch.body_wire_bytes_max;
             match Archive::open(&folder).payload_of(&head, max).ok().flatten() {
                 Some(original) => {
-                    let http = http.filter(|http| http.status() != Some(304)).unwrap_or(original.http);
+                    let http = match http {
+                        Some(http) if http.status() == Some(304) => renewed(original.http, &http),
+                        http => http.unwrap_or(original.http),
+                    };
                     (Some(http), Some(original.body), original.is_cut)
                 }
                 None => {
@@ -100,6 +107,10 @@ fn weave_item(spec: &CrawlSpec, counters: &Counters, progress: &Progress, item: 
     };
     let status = http.as_ref().and_then(HttpHead::status);
     let writes = match (&http, status) {
+        (Some(http), Some(304)) if is_kept_out(http, &spec.transform.robots_agent) => {
+            let metadata = metadata_write(&url, metadata::of_kept_out(&lease, &at));
+            vec![GraphWrite::replace(url.graph_name(), Vec::new()), metadata]
+        }
         (_, Some(304)) => Vec::new(),
         (Some(http), Some(200..=299)) if notes.get(note::OUTCOME).is_none() => match body {
             Some(body) => {
@@ -120,6 +131,25 @@ fn weave_item(spec: &CrawlSpec, counters: &Counters, progress: &Progress, item: 
         NamedNode::new_unchecked(format!("urn:webloom:capture:{:x}-{}", at.as_millisecond(), head.offset))
     });
     Some(Capture { url, at, status, file: file_name.to_string(), offset: head.offset, record, writes })
+}
+
+/// The head of a page that has not changed since, with what it asks of robots now, if it says so.
+fn renewed(original: HttpHead, now: &HttpHead) -> HttpHead {
+    if now.fields.get(ROBOTS_TAG).is_none() {
+        return original;
+    }
+    let is_tag = |name: &[u8]| name.eq_ignore_ascii_case(ROBOTS_TAG.as_bytes());
+    let mut fields = Fields::new();
+    let kept = original.fields.iter().filter(|(name, _)| !is_tag(name));
+    for (name, value) in kept.chain(now.fields.iter().filter(|(name, _)| is_tag(name))) {
+        fields.push_bytes(name, value);
+    }
+    HttpHead { start_line: original.start_line, fields }
+}
+
+fn is_kept_out(http: &HttpHead, agent: &str) -> bool {
+    let values: Vec<Cow<'_, str>> = http.fields.all(ROBOTS_TAG).map(text).collect();
+    header_directives(values.iter().map(|value| &**value), agent).noindex
 }
 
 /// The lease that a crawl had for it, by the notes.

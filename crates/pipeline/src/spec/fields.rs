@@ -43,6 +43,12 @@ pub const FIELDS: &[Field] = &[
         "More domains to follow links to, with their subdomains; with within = \"hosts\", more hosts.",
     ),
     field(
+        "scope.follow_seed_redirects",
+        "true",
+        "A seed that redirects to another site, at once or after several hops, takes the crawl there: the site of the page at the end is\n\
+         covered like those of the seeds. Filters hold all the same.",
+    ),
+    field(
         "scope.include",
         "[]",
         "Regular expressions; when there are any, a URL must match one of them. Unanchored: \"/blog/\" is enough.",
@@ -64,7 +70,11 @@ pub const FIELDS: &[Field] = &[
         "true",
         "Leave out URLs that give themselves away as traps: paths that go in circles, dates of years far off.",
     ),
-    optional("scope.max_depth", "3", "Links followed from a seed. Without it, as many as there are."),
+    optional(
+        "scope.max_depth",
+        "3",
+        "Links followed from a seed. Without it, as many as there are. When it grows, pages whose links were too deep are visited again.",
+    ),
     optional("scope.max_pages", "1000", "Pages indexed in all. Without it, as many as there are."),
     optional("scope.max_pages_per_host", "500", "Pages indexed per host."),
     // Budgets.
@@ -131,7 +141,11 @@ pub const FIELDS: &[Field] = &[
         "[]",
         "Where hosts are, instead of asking DNS: \"host=address\", \"*.suffix=address:port\", \"*=127.0.0.1:8080\".",
     ),
-    field("fetch.ca_files", "[]", "PEM files with certificate authorities to trust beside the system's."),
+    field(
+        "fetch.ca_files",
+        "[]",
+        "PEM files with certificates to trust: of authorities beside the system's, or of single servers, also self-signed ones.",
+    ),
     field(
         "fetch.prefer",
         "\"data\"",

@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use webloom_pipeline::{CrawlSpec, RawSpec, Stop};
 
-use super::crawls::frontier_error;
 use crate::app::{Shared, blocking};
 use crate::crawls::{CrawlBrief, LiveCrawl};
 use crate::error::ApiError;
@@ -237,7 +236,7 @@ pub async fn put_limits(
         in_force.depth_max = spec.frontier.depth_max;
         in_force.pages_max = spec.frontier.pages_max;
         in_force.pages_per_host_max = spec.frontier.pages_per_host_max;
-        live.frontier.set_limits(&in_force).map_err(frontier_error)?;
+        live.set_limits(&in_force)?;
         Ok(Json(limits_of(&spec)))
     })
     .await

@@ -3,13 +3,14 @@
 use axum::Json;
 use axum::extract::{Path, State};
 use oxrdf::{GraphName, NamedNode};
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 use webloom_index::{GraphPattern, Snapshot};
 use webloom_model::PageUrl;
 use webloom_model::frontier::{Injection, InjectionReport, UrlLife, UrlStage};
 use webloom_model::vocab::wl;
 use webloom_pipeline::CrawlSpec;
+use webloom_pipeline::entries::{WrongEntry, each_entry, told};
 
 use super::crawls::frontier_error;
 use super::data;
@@ -25,6 +26,7 @@ const REFUSED_MAX: usize = 1_000;
 
 /// One line of an injected list.
 #[derive(Debug, Deserialize)]
+#[serde(expecting = "{\"url\": …, \"score\": …, \"blacklisted\": …}")]
 pub struct Line {
     url: String,
     #[serde(default)]
@@ -33,48 +35,72 @@ pub struct Line {
     blacklisted: bool,
 }
 
-/// `POST /api/crawls/{id}/urls`.
+/// An injected list: what is understood of it, and what is wrong with the rest.
+#[derive(Debug, Default)]
+pub struct List {
+    injections: Vec<Injection>,
+    entries: u64,
+    refused: Vec<Value>,
+    refused_total: u64,
+}
+
+impl List {
+    fn take(&mut self, number: u64, entry: Result<Line, WrongEntry>) {
+        self.entries = number;
+        let read = entry.and_then(|line| {
+            let wrong = |text: &str, reason: String| WrongEntry { text: told(text), reason };
+            if line.score.is_some_and(|score| !score.is_finite()) {
+                return Err(wrong(&line.url, "the score is no number".to_owned()));
+            }
+            match PageUrl::parse(&line.url) {
+                Ok(url) => Ok(Injection { url, score: line.score, blacklisted: line.blacklisted }),
+                Err(problem) => Err(wrong(&line.url, problem.to_string())),
+            }
+        });
+        match read {
+            Ok(injection) if number <= URLS_MAX as u64 => self.injections.push(injection),
+            // The list is too long, and will be refused.
+            Ok(_) => {}
+            Err(WrongEntry { text, reason }) => {
+                self.refused_total += 1;
+                if self.refused.len() < REFUSED_MAX {
+                    self.refused.push(json!({"number": number, "url": text, "reason": reason}));
+                }
+            }
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for List {
+    fn deserialize<D: Deserializer<'de>>(list: D) -> Result<Self, D::Error> {
+        let mut taken = Self::default();
+        each_entry(list, |number, entry| taken.take(number, entry))?;
+        Ok(taken)
+    }
+}
+
+/// `POST /api/crawls/{id}/urls`: takes what it understands, and tells what is wrong with the rest.
 pub async fn inject(
     State(app): State<Shared>,
     Path(id): Path<String>,
-    JsonBody(lines): JsonBody<Vec<Line>>,
+    JsonBody(list): JsonBody<List>,
 ) -> Result<Json<Value>, ApiError> {
     let slot = app.registry.get(&id)?;
-    if lines.len() > URLS_MAX {
+    if list.entries > URLS_MAX as u64 {
         return Err(ApiError::unprocessable(format!("a list has at most {URLS_MAX} URLs; send several")));
     }
     blocking(move || {
         let live = slot.load()?;
-        let mut refused = Vec::new();
-        let mut refused_total = 0_usize;
-        let mut injections = Vec::with_capacity(lines.len());
-        let mut refuse = |url: String, reason: String| {
-            refused_total += 1;
-            if refused.len() < REFUSED_MAX {
-                refused.push(json!({"url": url, "reason": reason}));
-            }
-        };
-        for line in lines {
-            if line.score.is_some_and(|score| !score.is_finite()) {
-                refuse(line.url, "the score is no number".to_owned());
-                continue;
-            }
-            match PageUrl::parse(&line.url) {
-                Ok(url) => {
-                    injections.push(Injection { url, score: line.score, blacklisted: line.blacklisted });
-                }
-                Err(problem) => refuse(line.url, problem.to_string()),
-            }
-        }
-        let InjectionReport { queued, rescored, banned, known, refused: over_budget, .. } =
-            live.frontier.inject(&injections).map_err(frontier_error)?;
+        let InjectionReport { queued, rescored, banned, known, tried_again, refused: over_budget, .. } =
+            live.inject(&list.injections)?;
         Ok(Json(json!({
             "added": queued,
             "rescored": rescored,
             "banned": banned,
             "known": known,
-            "refused": refused,
-            "refused_total": refused_total as u64 + over_budget,
+            "tried_again": tried_again,
+            "refused": list.refused,
+            "refused_total": list.refused_total + over_budget,
         })))
     })
     .await
@@ -99,12 +125,17 @@ pub async fn recrawl(
     }
     blocking(move || {
         let live = slot.load()?;
-        let mut queued = 0_u64;
-        for url in &wish.urls {
-            let Ok(url) = PageUrl::parse(url) else { continue };
-            queued += u64::from(live.frontier.recrawl_now(&url).map_err(frontier_error)?);
+        let (mut queued, mut refused) = (0_u64, Vec::new());
+        for (number, text) in (1_u64..).zip(&wish.urls) {
+            match PageUrl::parse(text) {
+                Ok(url) => queued += u64::from(live.frontier.recrawl_now(&url).map_err(frontier_error)?),
+                Err(problem) if refused.len() < REFUSED_MAX => {
+                    refused.push(json!({"number": number, "url": told(text), "reason": problem.to_string()}));
+                }
+                Err(_) => {}
+            }
         }
-        Ok(Json(json!({"queued": queued})))
+        Ok(Json(json!({"queued": queued, "refused": refused})))
     })
     .await
 }
@@ -124,7 +155,10 @@ pub async fn life(State(app): State<Shared>, parameters: Parameters) -> Result<J
         };
         let spec = match &live {
             Some(live) => Some(live.control.spec()),
-            None => slot.specification().and_then(|text| CrawlSpec::from_toml(&text).ok()).map(Into::into),
+            None => slot.specification().and_then(|text| CrawlSpec::from_toml(&text).ok()).map(|spec| {
+                spec.rejoin(&slot.data);
+                spec.into()
+            }),
         };
         Ok(Json(tell(&snapshot, &url, life, spec.as_deref())?))
     })

@@ -14,10 +14,10 @@ use parking_lot::{Mutex, RwLock};
 use serde::Serialize;
 use tokio::sync::watch;
 use webloom_index::{Index, IndexConfig, IndexError, IndexReader, Snapshot};
-use webloom_model::Frontier;
+use webloom_model::{Frontier, FrontierLimits, Injection, InjectionReport};
 use webloom_pipeline::crawl::CrawlEnd;
 use webloom_pipeline::{
-    Counters, Crawl, CrawlControl, CrawlError, CrawlSpec, CrawlState, CrawlSummary, DataDir, Stop,
+    Counters, Crawl, CrawlControl, CrawlError, CrawlSpec, CrawlState, CrawlSummary, DataDir, SeedEnd, Stop,
 };
 
 use super::report::{HostStates, Meter};
@@ -30,6 +30,9 @@ const WRITER_IDLE: Duration = Duration::from_secs(5);
 
 /// How long a crawl that does not run stays open after it was last looked into.
 const CRAWL_IDLE: Duration = Duration::from_secs(60);
+
+/// Seeds that are told of when a crawl ends without a page.
+const SEEDS_TOLD_MAX: usize = 3;
 
 /// How long to wait for a directory that is being closed.
 const REOPEN_PATIENCE: Duration = Duration::from_secs(5);
@@ -119,6 +122,16 @@ impl LiveCrawl {
         self.message.lock().clone()
     }
 
+    /// Takes URLs from outside: new ones and those that failed before are queued, the blacklisted banned.
+    pub fn inject(&self, injections: &[Injection]) -> Result<InjectionReport, CrawlError> {
+        self.crawl.inject(injections)
+    }
+
+    /// Puts other delays and budgets in force, at once.
+    pub fn set_limits(&self, limits: &FrontierLimits) -> Result<(), CrawlError> {
+        self.crawl.set_limits(limits)
+    }
+
     /// What is known of a host's robots.txt: `fine`, `none`, `unreachable`, or nothing.
     pub fn robots_of(&self, host: &str) -> Option<&'static str> {
         self.crawl.robots_of(host)
@@ -138,12 +151,24 @@ impl LiveCrawl {
         *self.ran_for.lock() = Some(elapsed);
         *self.message.lock() = Some(match ended {
             Ok(summary) => match summary.end {
+                CrawlEnd::Complete if summary.counts.indexed == 0 => self.without_page(),
                 CrawlEnd::Complete => "nothing is left to fetch".to_owned(),
                 CrawlEnd::BudgetSpent => "the page budget is spent".to_owned(),
                 CrawlEnd::Stopped => "stopped; it can be started again".to_owned(),
             },
             Err(error) => error.to_string(),
         });
+    }
+
+    /// What there is to say when nothing is left to fetch and there is no page.
+    fn without_page(&self) -> String {
+        let ends = self.crawl.seeds_without_page(SEEDS_TOLD_MAX).unwrap_or_else(|error| {
+            tracing::warn!(%error, "what became of the seeds cannot be told");
+            Vec::new()
+        });
+        let ends: Vec<String> =
+            ends.iter().map(|SeedEnd { seed, reason }| format!("; {seed}: {reason}")).collect();
+        format!("nothing is left to fetch, and there is no page{}", ends.concat())
     }
 
     /// Runs it to its end.
@@ -369,6 +394,14 @@ impl Slot {
         let ours = writer.index.is_some() || self.live().is_some();
         let locked = !ours && machine::is_locked(&self.data.index().join("LOCK"));
         self.locked_elsewhere.store(locked, Relaxed);
+    }
+
+    /// Carries out what other processes ordered of a crawl that is open here and does not run. Blocks.
+    pub fn serve_orders(&self) {
+        let Some(live) = self.live().filter(|live| !live.is_under_way()) else { return };
+        if let Err(error) = live.crawl.serve_orders() {
+            tracing::warn!(crawl = self.id, %error, "orders cannot be carried out");
+        }
     }
 
     /// Counts what the index holds, when it has changed and the last count was not too dear. Blocks.

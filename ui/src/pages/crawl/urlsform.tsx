@@ -18,7 +18,8 @@ interface Outcome {
   added: number;
   rescored: number;
   banned: number;
-  refused: { url: string; reason: string }[];
+  tried_again: number;
+  refused: { number: number; url: string; reason: string }[];
 }
 
 /** Reads lines of a URL and perhaps a score: "https://example.org/ 0.8". */
@@ -81,12 +82,13 @@ export function UrlsForm(props: { id: string }): JSX.Element {
         <Notice kind={outcome.refused.length > 0 ? "warn" : "good"}>
           <p>
             {plural(outcome.added, "URL")} added, {outcome.rescored} with a new score, {outcome.banned} banned
+            {outcome.tried_again > 0 ? `, ${outcome.tried_again} that failed before tried again` : ""}
             {outcome.refused.length > 0 ? `, ${outcome.refused.length} refused:` : "."}
           </p>
           {outcome.refused.length > 0 && (
             <ul class="problems">
-              {outcome.refused.slice(0, 20).map(({ url, reason }) => (
-                <li key={url}>
+              {outcome.refused.slice(0, 20).map(({ number, url, reason }) => (
+                <li key={number}>
                   <code>{url}</code> {reason}
                 </li>
               ))}
