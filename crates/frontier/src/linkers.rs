@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     fn hash(number: u64) -> u64 {
-        crate::seen::Secret([5, 6]).key(&number.to_string()).high
+        crate::seen::Secret::new([5, 6]).name_key(&number.to_string()).high
     }
 
     #[test]

@@ -23,7 +23,7 @@ pub use books::Part;
 use books::{Watch, Yardstick, directory_bytes, process_cpu, resident, written_bytes};
 pub use report::Report;
 pub use small_hosts::{SmallHosts, small_hosts};
-use web::{Batch, Dice, LATELY, Maker, Mark, Web};
+use web::{Batch, Dice, LATELY, LINKS, Maker, Mark, Web};
 use webloom_model::{
     Frontier, FrontierError, LeaseAnswer, LinkCandidate, PageUrl, Settlement, SettlementKind, SystemClock,
 };
@@ -76,9 +76,10 @@ pub struct Tenth {
     pub leases: Part,
     /// Pages without links, leased and settled.
     pub pages: Part,
-    /// Questions "seen before?" as links ask them: of the known ones, half were found lately.
+    /// Questions "seen before?" as links ask them: of the known ones, half were found lately, and three in four of the others are on the host of
+    /// the page that asks.
     pub checks: Part,
-    /// The same questions about any URLs: nobody who asks them was near lately.
+    /// The same questions about any URLs: nothing lies near anything else.
     pub checks_anywhere: Part,
     /// Scores changed for queued URLs.
     pub scores: Part,
@@ -88,7 +89,8 @@ pub struct Tenth {
     pub wall: Duration,
     /// Processor time of the process in it, threads in the background included, made-up links not.
     pub cpu: Duration,
-    /// Bytes in memory, on average over all batches: at a single moment it depends on what is just being merged.
+    /// Bytes in memory, on average over all batches: at a single moment it depends on what is just being merged. What the system has at hand of
+    /// mapped files is among them.
     pub resident: u64,
     /// Of these, those that are no files.
     pub anonymous: u64,
@@ -273,8 +275,8 @@ impl<'a> Run<'a> {
     fn end_round(&mut self, tenth: &mut Tenth) -> Result<(), FrontierError> {
         tenth.yardstick.join(&self.yardstick.read());
         self.settle_pages(&mut tenth.pages)?;
-        self.ask(&mut tenth.checks, 2)?;
-        self.ask(&mut tenth.checks_anywhere, 0)?;
+        self.ask(&mut tenth.checks, true)?;
+        self.ask(&mut tenth.checks_anywhere, false)?;
         self.rescore(&mut tenth.scores)?;
         self.memory.look();
         Ok(())
@@ -314,19 +316,25 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Times questions alone. Of those about known URLs, one in so many is about one that was found lately; none if that is 0.
-    fn ask(&mut self, part: &mut Part, one_lately_in: u64) -> Result<(), FrontierError> {
+    /// Times questions alone: as the links of pages ask them, or about any URLs.
+    fn ask(&mut self, part: &mut Part, as_links: bool) -> Result<(), FrontierError> {
         let urls_in_all = self.options.urls;
         let questions = part.count + self.options.questions / ROUNDS;
         while part.count < questions {
+            let mut home = 0;
             let numbers: Vec<u64> = (0..(questions - part.count).min(QUESTIONS))
                 .map(|question| {
-                    if self.dice.below(100) < u64::from(self.options.known_percent) {
-                        let lately = one_lately_in > 0 && question.is_multiple_of(one_lately_in);
-                        let among = if lately { self.known.min(LATELY as u64) } else { self.known };
-                        self.known - 1 - self.dice.below(among)
-                    } else {
+                    if question.is_multiple_of(LINKS) {
+                        home = self.web.host_of(self.dice.below(self.known));
+                    }
+                    if self.dice.below(100) >= u64::from(self.options.known_percent) {
                         urls_in_all + self.dice.below(urls_in_all)
+                    } else if !as_links {
+                        self.dice.below(self.known)
+                    } else if question.is_multiple_of(2) {
+                        self.known - 1 - self.dice.below(self.known.min(LATELY as u64))
+                    } else {
+                        self.web.linked(home, self.known, &mut self.dice)
                     }
                 })
                 .collect();

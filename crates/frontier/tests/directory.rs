@@ -55,6 +55,36 @@ fn another_format_is_refused() {
     assert!(matches!(error, FrontierError::Format { found: 77, known: 3, .. }), "{error}");
 }
 
+/// Directories that were begun when keys did not tell sites have a shorter secret, and are gone on with as they are.
+#[test]
+fn a_directory_with_the_older_keys_is_read_on() {
+    let directory = tempfile::tempdir().unwrap();
+    let clock = ManualClock::new();
+    drop(open(directory.path(), &clock).unwrap());
+    let secret = |cut: bool| {
+        let database = fjall::Database::builder(directory.path().join("store")).open().unwrap();
+        let meta = database.keyspace("meta", fjall::KeyspaceCreateOptions::default).unwrap();
+        let secret = meta.get("secret").unwrap().unwrap().to_vec();
+        if cut {
+            meta.insert("secret", &secret[..16]).unwrap();
+        }
+        secret
+    };
+    assert_eq!(secret(true).len(), 17);
+    let urls: Vec<PageUrl> =
+        (0..3000).map(|number| url(&format!("http://{}.example/{number}", number % 50))).collect();
+    let config = FrontierConfig { seen_table_keys: 100, ..FrontierConfig::default() };
+    let open = || FjallFrontier::open(directory.path(), config.clone(), clock.clone()).unwrap();
+    for some in urls.chunks(500) {
+        let frontier = open();
+        let seeds: Vec<LinkCandidate> = some.iter().cloned().map(LinkCandidate::seed).collect();
+        assert_eq!(frontier.offer(&seeds).unwrap().new, 500);
+        assert_eq!(frontier.offer(&seeds).unwrap().seen, 500);
+    }
+    assert!(open().are_known(&urls).unwrap().iter().all(|known| *known));
+    assert_eq!(secret(false).len(), 16);
+}
+
 #[test]
 fn a_damaged_record_is_named() {
     let directory = tempfile::tempdir().unwrap();

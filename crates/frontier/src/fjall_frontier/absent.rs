@@ -140,7 +140,7 @@ mod tests {
     use crate::seen::Secret;
 
     fn key(number: u32) -> UrlKey {
-        Secret([3, 4]).key(&number.to_string())
+        Secret::new([3, 4]).key(&number.to_string())
     }
 
     fn wanted(keyspace: &Keyspace) -> Wanted {

@@ -130,8 +130,7 @@ impl<'a> Change<'a> {
 
     /// Queues what is new among the candidates, in the order they come. Tells which were known.
     pub fn offer(&mut self, wishes: &[Wish<'_>]) -> Result<Vec<bool>, FrontierError> {
-        let keys: Vec<UrlKey> =
-            wishes.iter().map(|wish| self.store.secret.key(wish.candidate.url.as_str())).collect();
+        let keys = self.store.secret.keys(wishes.iter().map(|wish| wish.candidate.url.as_str()));
         let known = self.writer.are_known(&keys)?;
         let new = known.iter().filter(|known| !**known).count();
         self.fresh.reserve(new);
@@ -177,7 +176,7 @@ impl<'a> Change<'a> {
         let Some(page) = &candidate.found_on else { return Ok(()) };
         let (from, to) = (page.pay_level_domain(), candidate.url.pay_level_domain());
         if from != to {
-            let hash = self.store.secret.key(from).high;
+            let hash = self.store.secret.name_key(from).high;
             let mut record = self.domain(to)?;
             if record.linkers.add(hash) {
                 self.domains.insert(to.into(), record);
@@ -424,7 +423,7 @@ impl<'a> Change<'a> {
         if self.hosts.get(self.host_last).is_some_and(|host| *host.name == *name) {
             return Ok(self.host_last);
         }
-        let key = self.store.secret.key(name);
+        let key = self.store.secret.name_key(name);
         self.host_last = match self.host_places.get(&key) {
             Some(&at) => at,
             None => {

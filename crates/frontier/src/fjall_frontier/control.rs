@@ -512,9 +512,8 @@ impl FjallFrontier {
         change: &mut Change<'_>,
         urls: impl Iterator<Item = &'u PageUrl>,
     ) -> Result<Vec<Option<Known<'u>>>, FrontierError> {
-        let urls: Vec<(&PageUrl, UrlKey)> =
-            urls.map(|url| (url, self.store.secret.key(url.as_str()))).collect();
-        let keys: Vec<UrlKey> = urls.iter().map(|(_, key)| *key).collect();
+        let urls: Vec<&PageUrl> = urls.collect();
+        let keys = self.store.secret.keys(urls.iter().map(|url| url.as_str()));
         let spots = change.writer.find(&keys)?;
         let mut lives = change::lives(&self.store, &keys, &self.store.lives_absent)?.into_iter();
         let known = |((url, key), spot): ((&'u PageUrl, UrlKey), Option<Spot>)| {

@@ -127,7 +127,7 @@ impl Writer {
 
     /// What is stored of a host; nothing when it is new.
     fn host(&mut self, store: &Store, name: &str) -> Result<Option<HostRecord>, FrontierError> {
-        self.host_by_key(store, name, store.secret.key(name))
+        self.host_by_key(store, name, store.secret.name_key(name))
     }
 
     /// The same for who has the key of its name.
@@ -268,7 +268,7 @@ impl FjallFrontier {
 
     /// Which of these URLs are known: for measuring.
     pub fn are_known(&self, urls: &[PageUrl]) -> Result<Vec<bool>, FrontierError> {
-        let keys: Vec<UrlKey> = urls.iter().map(|url| self.store.secret.key(url.as_str())).collect();
+        let keys = self.store.secret.keys(urls.iter().map(PageUrl::as_str));
         self.writer.lock().are_known(&keys)
     }
 
@@ -481,8 +481,7 @@ impl FjallFrontier {
             candidates.push(self.log.read_near(pick.place.position, pick.host, alone, &mut near)?.candidate);
         }
         drop(near);
-        let keys: Vec<UrlKey> =
-            candidates.iter().map(|candidate| self.store.secret.key(candidate.url.as_str())).collect();
+        let keys = self.store.secret.keys(candidates.iter().map(|candidate| candidate.url.as_str()));
         // Only a page that was fetched before has something to be recognised by.
         let lives = change::lives(&self.store, &keys, &self.store.told_absent)?;
         for (((pick, candidate), key), life) in picks.into_iter().zip(candidates).zip(keys).zip(lives) {

@@ -152,7 +152,7 @@ impl FjallFrontier {
                 batch.insert(&self.store.rota, number.to_be_bytes(), name.as_bytes());
             }
             batch.insert(&self.store.hosts, name.as_bytes(), encode(&record)?);
-            writer.remember_host(self.store.secret.key(&name), record);
+            writer.remember_host(self.store.secret.name_key(&name), record);
         }
         batch.insert(&self.store.meta, super::COUNTERS_KEY, encode(&writer.counters)?);
         batch.durability(Some(PersistMode::Buffer)).commit().map_err(|error| store_error(&error))?;
@@ -186,7 +186,7 @@ impl FjallFrontier {
                     writer.counters.rota_next += 1;
                 }
                 batch.insert(&self.store.hosts, name.as_bytes(), encode(&record)?);
-                writer.remember_host(self.store.secret.key(&name), record);
+                writer.remember_host(self.store.secret.name_key(&name), record);
             }
             batch.insert(&self.store.meta, super::COUNTERS_KEY, encode(&writer.counters)?);
             batch.durability(Some(PersistMode::Buffer)).commit().map_err(|error| store_error(&error))?;

@@ -102,10 +102,8 @@ impl Store {
             }
         }
         let secret = match read(&meta, SECRET_KEY.as_bytes())? {
-            Some(value) => Secret::from_bytes(
-                <[u8; 16]>::try_from(&*value)
-                    .map_err(|_| damaged(SECRET_KEY.as_bytes(), "not 16 bytes".to_owned()))?,
-            ),
+            Some(value) => Secret::from_bytes(&value)
+                .ok_or_else(|| damaged(SECRET_KEY.as_bytes(), "not a secret of ours".to_owned()))?,
             None => {
                 let secret = Secret::random();
                 insert(&meta, SECRET_KEY.as_bytes(), &secret.to_bytes())?;
@@ -123,7 +121,7 @@ impl Store {
         };
         let host_key = move |name: &[u8], _: &[u8]| {
             let name = std::str::from_utf8(name).map_err(|error| damaged(name, error.to_string()))?;
-            Ok(Some(secret.key(name)))
+            Ok(Some(secret.name_key(name)))
         };
         let wanted = [
             Wanted {

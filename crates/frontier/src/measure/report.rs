@@ -16,9 +16,12 @@ pub struct Report {
     worst_call_ms: f64,
     last_tenth_to_first: Ratios,
     last_tenth_to_first_per_cpu_second: Ratios,
-    /// Memory in the last tenth to memory in the second one, which is the first in which all parts have their full size.
+    /// Memory of its own in the last tenth to that in the second one, which is the first in which all parts have their full size.
+    anonymous_last_to_second: f64,
+    /// The furthest that memory of its own was from the middle of the least and the most, from the second tenth on, as a part of that middle.
+    anonymous_spread: f64,
+    /// The same as the first with what the system has at hand of mapped files, and can have back at any time.
     resident_last_to_second: f64,
-    /// Memory in the last tenth to memory in the first.
     resident_last_to_first: f64,
     tenths: Vec<TenthReport>,
 }
@@ -85,6 +88,9 @@ impl Report {
             worst_call_ms: worst.as_secs_f64() * 1e3,
             last_tenth_to_first: Ratios::new(&first, &last, Part::per_second),
             last_tenth_to_first_per_cpu_second: Ratios::new(&first, &last, Part::per_cpu_second),
+            anonymous_last_to_second: last.anonymous as f64
+                / tenths.get(1).map_or(1, |tenth| tenth.anonymous).max(1) as f64,
+            anonymous_spread: spread(tenths.iter().skip(1).map(|tenth| tenth.anonymous)),
             resident_last_to_second: last.resident as f64
                 / tenths.get(1).map_or(1, |tenth| tenth.resident).max(1) as f64,
             resident_last_to_first: last.resident as f64 / first.resident.max(1) as f64,
@@ -104,13 +110,21 @@ impl Report {
             )
         };
         format!(
-            "by the wall: {}\nby the processor: {}\nmemory: {:.2}, to the second tenth {:.2}",
+            "by the wall: {}\nby the processor: {}\nmemory of its own, last tenth to second: {:.2}, from the second on within {:.1} % of its middle; \
+             with mapped files: {:.2}",
             words(&self.last_tenth_to_first),
             words(&self.last_tenth_to_first_per_cpu_second),
-            self.resident_last_to_first,
+            self.anonymous_last_to_second,
+            self.anonymous_spread * 100.0,
             self.resident_last_to_second
         )
     }
+}
+
+/// How far the least and the most of some numbers are from the middle between them, as a part of it.
+fn spread(numbers: impl Iterator<Item = u64> + Clone) -> f64 {
+    let (least, most) = (numbers.clone().min().unwrap_or(0) as f64, numbers.max().unwrap_or(0) as f64);
+    if most > 0.0 { (most - least) / (most + least) } else { 0.0 }
 }
 
 impl Ratios {

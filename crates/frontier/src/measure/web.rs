@@ -11,11 +11,15 @@ use super::books::thread_cpu;
 use super::{MeasureOptions, PAGES, ROUNDS, TENTHS};
 
 /// Links on each page.
-const LINKS: u64 = 100;
+pub(super) const LINKS: u64 = 100;
 /// New ones among a hundred while filling.
 const FILL_NEW: u64 = 67;
 /// URLs that were new lately and are linked again most.
 pub(super) const LATELY: usize = 100_000;
+/// URLs of a host that have neighbouring numbers.
+const NEIGHBOURS: u64 = 20;
+/// Of four links to a known URL so many stay on their page's host, unless it was found lately.
+const HOME_IN_FOUR: u64 = 3;
 /// This part of all URLs is there before the first tenth begins.
 const BEFORE: u64 = 100;
 
@@ -40,10 +44,25 @@ pub(super) struct Web {
 
 impl Web {
     pub fn url(self, number: u64) -> Result<PageUrl, FrontierError> {
-        // The first of every host is its root; behind them a page's links stay together, as they do.
-        let host = if number < self.hosts { number } else { number / 20 % self.hosts };
+        let host = self.host_of(number);
         PageUrl::parse(&format!("https://www.site-{host}.example/articles/{number}/index.html"))
             .map_err(|problem| FrontierError::Store(problem.to_string()))
+    }
+
+    /// The number of a URL's host. The first of every host is its root; behind them a page's links stay together, as they do.
+    pub fn host_of(self, number: u64) -> u64 {
+        if number < self.hosts { number } else { number / NEIGHBOURS % self.hosts }
+    }
+
+    /// Where a link of a page on that host leads, among so many known URLs: mostly to the same host.
+    pub fn linked(self, home: u64, known: u64, dice: &mut Dice) -> u64 {
+        if dice.below(4) >= HOME_IN_FOUR {
+            return dice.below(known);
+        }
+        // Numbers go round all hosts, some on each.
+        let round = dice.below(known / (NEIGHBOURS * self.hosts));
+        let number = (round * self.hosts + home) * NEIGHBOURS + dice.below(NEIGHBOURS);
+        if number < self.hosts || number >= known { home } else { number }
     }
 }
 
@@ -143,6 +162,7 @@ impl Maker {
         while pages.len() < PAGES && self.known < until {
             let mut links = Vec::with_capacity(LINKS as usize);
             let before = self.known;
+            let home = self.web.host_of(before);
             for one in 0..LINKS {
                 // Spread evenly over the page.
                 let new = (one + 1) * new_in_hundred / LINKS > one * new_in_hundred / LINKS;
@@ -153,7 +173,7 @@ impl Maker {
                     let at = self.dice.below(self.lately.len() as u64) as usize;
                     self.lately[at].clone()
                 } else {
-                    LinkCandidate::seed(self.web.url(self.dice.below(before))?)
+                    LinkCandidate::seed(self.web.url(self.web.linked(home, before, &mut self.dice))?)
                 };
                 links.push(link);
             }

@@ -56,14 +56,18 @@ impl Filter {
     }
 
     fn block_of(&self, key: UrlKey) -> usize {
-        // The product is below the number of blocks times 2⁶⁴, so the shift leaves a place in the table.
-        ((u128::from(key.low) * self.blocks.len() as u128) >> 64) as usize
+        // The product is below the number of blocks times 2³², so the shift leaves a place in the table.
+        let (_, low) = key.short();
+        ((u64::from(low) * self.blocks.len() as u64) >> 32) as usize
     }
 }
 
-/// The bit of a key in the word of that number: six bits of the key's other half each.
+/// The bit of a key in the word of that number, by six of its bits each: none that it shares with its site or its block, and none that runs on disk do
+/// not know.
 fn bit(key: UrlKey, number: usize) -> u64 {
-    1 << ((key.high >> (number * 6)) & 63)
+    let (high, low) = key.short();
+    let bits = high & ((1 << 40) - 1) | u64::from(low) << 40;
+    1 << ((bits >> (number * 6)) & 63)
 }
 
 #[cfg(test)]
@@ -73,7 +77,7 @@ mod tests {
 
     #[test]
     fn it_never_forgets_and_seldom_errs() {
-        let secret = Secret([1, 2]);
+        let secret = Secret::new([1, 2]);
         let mut filter = Filter::with_bytes(64 * 1024);
         let keys = filter.capacity();
         let key = |number: u64| secret.key(&format!("http://a.example/{number}"));

@@ -25,7 +25,7 @@ use crate::threads::Threads;
 use background::Shared;
 pub(crate) use filter::Filter;
 pub(crate) use key::{BuildAlready, Secret, Spot, UrlKey};
-use run::{BLOCK_BYTES, Run};
+use run::Run;
 pub(crate) use run::{read_at, read_exact_at, sync_directory};
 
 /// Memory that the store may take, in parts.
@@ -132,19 +132,15 @@ impl SeenStore {
         }
         // Neighbours in a run are neighbours on disk. The oldest run comes first, for it has most.
         open.sort_unstable_by_key(|(key, _)| *key);
-        let mut block = [0; BLOCK_BYTES];
+        let recent = &mut self.recent;
         for run in &runs {
             let mut missing = Vec::with_capacity(open.len());
-            for &(key, number) in &open {
-                match run.find(key, &mut block)? {
-                    Some(at) => {
-                        let position = if positions { run.position(at)? } else { SOMEWHERE };
-                        found[number as usize] = position;
-                        self.recent[key.low as usize % RECENT] = (key, position);
-                    }
-                    None => missing.push((key, number)),
-                }
-            }
+            run.find_all(&open, &mut missing, |(key, number), at| {
+                let position = if positions { run.position(at)? } else { SOMEWHERE };
+                found[number as usize] = position;
+                recent[key.low as usize % RECENT] = (key, position);
+                Ok(())
+            })?;
             open = missing;
         }
         Ok(found)

@@ -1,37 +1,55 @@
 //! One sorted, immutable file of keys and the positions they stand for.
 //!
 //! ```text
-//! keys      16 bytes each, little-endian halves, sorted; 64 of them are a block
+//! keys      12 bytes each, the first 96 bits of a key: 64 and 32, little-endian; sorted; 64 of them are a block
 //! positions 8 bytes each, in the order of the keys
 //! sums      4 bytes a block: checksum of its keys and its positions
-//! fences    4 bytes a block: the first 32 bits of its first key; held in memory while the run is open
+//! fences    8 bytes a block: the first 64 bits of its first key
 //! trailer   magic, version, from, to, count, checksum of sums, fences and trailer
 //! ```
 //!
-//! Keys are hashes and so are evenly spread: the fence of a key is guessed by a multiplication, its place in the block by another one, and
-//! one read of a quarter of a kilobyte around it tells whether the key is there, however large the run. Its position takes another read of 8 bytes, for those who want it. A run covers
+//! Keys and fences are mapped, so that a run takes next to no memory but the system's own for files, which it can have back at any time. Keys are asked
+//! for in order, many at a time: their blocks are found by a table of first bits and a short search among fences, and what they need is touched together, so
+//! that it comes from memory side by side. Those of one site lie near each other. Within a site keys are evenly
+//! spread: the place of a key in its block is guessed by a multiplication, and mostly one look tells whether it is there, however large the
+//! run. Its position takes a read of 8 bytes, for those who want it. A run covers
 //! the log from `from` to `to`; both are in its name too, so that a directory can be put in order without opening the files. A file is
 //! complete once it has its final name.
 
 use std::fs::File;
-use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use memmap2::Mmap;
 
 use super::key::UrlKey;
 
-const KEY_BYTES: usize = 16;
+/// A key that somebody asks for, with his number.
+pub(super) type Sought = (UrlKey, u32);
+
+const KEY_BYTES: usize = 12;
 const POSITION_BYTES: usize = 8;
 const BLOCK_RECORDS: usize = 64;
 /// The keys of a block.
-pub(super) const BLOCK_BYTES: usize = BLOCK_RECORDS * KEY_BYTES;
-/// Keys that are read around the guessed one: two standard deviations to either side in the middle of a block, more elsewhere. What is read
-/// comes from far away in memory once there are many keys, so a second look now and then costs less than a longer one each time.
-const WINDOW_RECORDS: usize = 16;
+const BLOCK_BYTES: usize = BLOCK_RECORDS * KEY_BYTES;
+const FENCE_BYTES: usize = 8;
+const SUM_BYTES: usize = 4;
+/// Keys that are looked at ahead of being searched for.
+const LOOK_AHEAD: usize = 64;
+/// A look at so many keys takes some microseconds where they are in memory, and one that has to wait for the disk a hundred: beyond this, several had to.
+const LOOK_MAX: Duration = Duration::from_micros(200);
+/// How far from where it is guessed a key mostly is.
+const NEAR: usize = 3;
 const TRAILER_BYTES: usize = 40;
 const MAGIC: [u8; 4] = *b"wlsr";
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 /// Bytes read or written at once when a run is gone through from end to end.
 const STREAM_BYTES: usize = 256 * 1024;
+/// What a system fetches from the disk at least.
+const PAGE_BYTES: usize = 4096;
 /// Bytes after which what was written is sent to the disk, so that nobody else's write waits behind gigabytes of ours.
 const SYNC_BYTES: u64 = 32 << 20;
 
@@ -40,7 +58,11 @@ const SYNC_BYTES: u64 = 32 << 20;
 pub(crate) struct Run {
     path: PathBuf,
     file: File,
-    fences: Vec<u32>,
+    keys: Mapped,
+    fences: Mapped,
+    top: Top,
+    /// True while looks have to wait for the disk, because there is less memory than there are keys.
+    cold: AtomicBool,
     /// Records.
     pub count: u64,
     /// Covers the log from here
@@ -50,10 +72,11 @@ pub(crate) struct Run {
 }
 
 /// Where the parts of a run of so many records lie.
+#[derive(Debug, Clone, Copy)]
 struct Layout {
-    blocks: u64,
     positions: u64,
     sums: u64,
+    fences: u64,
     trailer: u64,
 }
 
@@ -63,8 +86,8 @@ impl Layout {
         let blocks = count.div_ceil(BLOCK_RECORDS as u64);
         let positions = count.checked_mul(KEY_BYTES as u64)?;
         let sums = positions.checked_add(count.checked_mul(POSITION_BYTES as u64)?)?;
-        // Sums and fences are of a size.
-        Some(Self { blocks, positions, sums, trailer: sums.checked_add(blocks * 8)? })
+        let fences = sums.checked_add(blocks * SUM_BYTES as u64)?;
+        Some(Self { positions, sums, fences, trailer: fences.checked_add(blocks * FENCE_BYTES as u64)? })
     }
 }
 
@@ -103,13 +126,31 @@ impl Run {
         if layout.trailer != trailer_at {
             return Err(broken("its length does not fit its count"));
         }
-        let mut tables = vec![0; usize::try_from(layout.blocks * 8).map_err(|_| broken("it is too long"))?];
-        read_exact_at(&file, &mut tables, layout.sums)?;
-        if number64(&trailer[32..]) != u64::from(checksum(&tables, &trailer[..32])) {
+        let mut sum = crc32fast::Hasher::new();
+        let mut tables =
+            BufReader::with_capacity(STREAM_BYTES, Part { file: file.try_clone()?, at: layout.sums })
+                .take(trailer_at - layout.sums);
+        loop {
+            let some = tables.fill_buf()?;
+            if some.is_empty() {
+                break;
+            }
+            sum.update(some);
+            let length = some.len();
+            tables.consume(length);
+        }
+        sum.update(&trailer[..32]);
+        if number64(&trailer[32..]) != u64::from(sum.finalize()) {
             return Err(broken("its checksum"));
         }
-        let fences = tables[tables.len() / 2..].chunks_exact(4).map(number32).collect();
-        Ok(Self { path: path.to_owned(), fences, file, count, from, to })
+        Self::map(path.to_owned(), file, layout, count, from, to)
+    }
+
+    fn map(path: PathBuf, file: File, layout: Layout, count: u64, from: u64, to: u64) -> io::Result<Self> {
+        let keys = Mapped::new(&file, 0..layout.positions)?;
+        let fences = Mapped::new(&file, layout.fences..layout.trailer)?;
+        let top = Top::of(fences.records())?;
+        Ok(Self { path, file, keys, fences, top, cold: AtomicBool::new(false), count, from, to })
     }
 
     /// Tells all keys until somebody says no.
@@ -123,21 +164,51 @@ impl Run {
         Ok(())
     }
 
-    /// The number of a key in the order of the run. `block` is room to read into.
-    pub fn find(&self, key: UrlKey, block: &mut [u8; BLOCK_BYTES]) -> io::Result<Option<u64>> {
-        let fence = fence_of(key);
-        let Some(mut number) = self.block_of(fence) else { return Ok(None) };
-        loop {
-            let found = self.find_in_block(number, key, block)?;
-            // Keys that agree in their first bits can stand on both sides of a fence.
-            if found.is_some() || number == 0 || self.fences[number] != fence {
-                return Ok(found);
+    /// Looks for keys that come in order. Those that are here are told with their numbers in the order of the run, the others left in `missing`.
+    pub fn find_all(
+        &self,
+        sought: &[Sought],
+        missing: &mut Vec<Sought>,
+        mut tell: impl FnMut(Sought, u64) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let (keys, fences) = (self.keys.records(), self.fences.records());
+        // Most of the run is far from the processor. What many keys need is looked at together before the first of them is searched for, so that it
+        // comes from there side by side: first the fences, then the keys.
+        let mut blocks: [Range<usize>; LOOK_AHEAD] = std::array::from_fn(|_| 0..0);
+        let mut guesses = [0; LOOK_AHEAD];
+        for some in sought.chunks(LOOK_AHEAD) {
+            let mut looks = 0;
+            for (blocks, (key, _)) in blocks.iter_mut().zip(some) {
+                *blocks = self.top.blocks_like(key.high);
+                looks ^= first_byte(fences, usize::midpoint(blocks.start, blocks.end));
             }
-            number -= 1;
+            for ((guess, blocks), (key, _)) in guesses.iter_mut().zip(&blocks).zip(some) {
+                *guess = self.guess(block_of(fences, blocks, key.high), key.high);
+            }
+            let guesses = &guesses[..some.len()];
+            if self.cold.load(Ordering::Relaxed) {
+                self.keys.ask_for::<KEY_BYTES>(
+                    guesses.iter().map(|guess| guess.saturating_sub(NEAR)..guess + NEAR),
+                );
+            }
+            let began = Instant::now();
+            for &guess in guesses {
+                looks ^= first_byte(keys, guess.saturating_sub(NEAR)) ^ first_byte(keys, guess + NEAR);
+            }
+            std::hint::black_box(looks);
+            self.cold.store(began.elapsed() > LOOK_MAX, Ordering::Relaxed);
+            for (&guess, &(key, asker)) in guesses.iter().zip(some) {
+                let number = lower_bound(keys, key.short(), guess);
+                match keys.get(number) {
+                    Some(found) if short(found) == key.short() => tell((key, asker), number as u64)?,
+                    _ => missing.push((key, asker)),
+                }
+            }
         }
+        Ok(())
     }
 
-    /// The position that a key stands for, by the number that [`Run::find`] gave.
+    /// The position that a key stands for, by the number that [`Run::find_all`] told.
     pub fn position(&self, number: u64) -> io::Result<u64> {
         let mut bytes = [0; POSITION_BYTES];
         read_exact_at(
@@ -148,78 +219,13 @@ impl Run {
         Ok(u64::from_le_bytes(bytes))
     }
 
-    fn find_in_block(
-        &self,
-        number: usize,
-        key: UrlKey,
-        block: &mut [u8; BLOCK_BYTES],
-    ) -> io::Result<Option<u64>> {
-        let count = records_in(self.count, number as u64);
-        let begin = self.guess_in_block(number, fence_of(key)).saturating_sub(WINDOW_RECORDS / 2);
-        let end = (begin + WINDOW_RECORDS).min(count);
-        let begin = end.saturating_sub(WINDOW_RECORDS);
-        match self.find_in_window(number, begin..end, key, block)? {
-            Ok(found) => Ok(Some(found)),
-            // Between two keys of the window, or beyond an end that is the block's own.
-            Err(at) if (at > begin || begin == 0) && (at < end || end == count) => Ok(None),
-            Err(_) => Ok(self.find_in_window(number, 0..count, key, block)?.ok()),
-        }
-    }
-
-    /// Which record of its block a key is, about.
-    fn guess_in_block(&self, number: usize, fence: u32) -> usize {
-        let first = self.fences[number];
-        let next = self.fences.get(number + 1).copied().unwrap_or(u32::MAX);
-        let width = u64::from(next.saturating_sub(first)).max(1);
-        (u64::from(fence.saturating_sub(first)) * BLOCK_RECORDS as u64 / width).min(BLOCK_RECORDS as u64)
-            as usize
-    }
-
-    /// The number of a key among these records of a block, or else where in the block it would be.
-    fn find_in_window(
-        &self,
-        number: usize,
-        window: std::ops::Range<usize>,
-        key: UrlKey,
-        room: &mut [u8; BLOCK_BYTES],
-    ) -> io::Result<Result<u64, usize>> {
-        let block = (number * BLOCK_RECORDS) as u64;
-        let begin = window.start;
-        let keys = &mut room[..window.len() * KEY_BYTES];
-        read_exact_at(&self.file, keys, (block + begin as u64) * KEY_BYTES as u64)?;
-        let (mut low, mut high) = (0, window.len());
-        while low < high {
-            let middle = usize::midpoint(low, high);
-            match key_at(keys, middle).cmp(&key) {
-                std::cmp::Ordering::Less => low = middle + 1,
-                std::cmp::Ordering::Greater => high = middle,
-                std::cmp::Ordering::Equal => return Ok(Ok(block + (begin + middle) as u64)),
-            }
-        }
-        Ok(Err(begin + low))
-    }
-
-    /// The last block whose fence is not above this one.
-    fn block_of(&self, fence: u32) -> Option<usize> {
-        let fences = &self.fences;
-        let blocks = fences.len();
-        if blocks == 0 || fences[0] > fence {
-            return None;
-        }
-        // From the guess outwards in growing steps, then by halves.
-        let guess = ((u64::from(fence) * blocks as u64) >> 32) as usize;
-        let (mut low, mut step) = (guess, 1);
-        while fences[low] > fence {
-            low = low.saturating_sub(step);
-            step *= 2;
-        }
-        let (mut end, mut step) = (low + 1, 1);
-        while end < blocks && fences[end] <= fence {
-            end = (end + step).min(blocks);
-            step *= 2;
-        }
-        let within = fences[low..end].partition_point(|&other| other <= fence);
-        Some(low + within - 1)
+    /// Which record a key is, about.
+    fn guess(&self, block: usize, high: u64) -> usize {
+        let fence = |block: usize| self.fences.records().get(block).map(|fence| u64::from_le_bytes(*fence));
+        let (first, next) = (fence(block).unwrap_or(0), fence(block + 1).unwrap_or(u64::MAX));
+        // Sixteen bits less, so that the product fits.
+        let (far, width) = (high.saturating_sub(first) >> 16, (next.saturating_sub(first) >> 16).max(1));
+        block * BLOCK_RECORDS + (far * BLOCK_RECORDS as u64 / width).min(BLOCK_RECORDS as u64) as usize
     }
 
     /// All records in order.
@@ -235,19 +241,106 @@ impl Run {
     }
 }
 
-/// The first bits of a key.
-fn fence_of(key: UrlKey) -> u32 {
-    (key.high >> 32) as u32
-}
-
 /// Records in the block of that number, of a run of so many.
 fn records_in(count: u64, block: u64) -> usize {
     count.saturating_sub(block * BLOCK_RECORDS as u64).min(BLOCK_RECORDS as u64) as usize
 }
 
-fn key_at(block: &[u8], number: usize) -> UrlKey {
-    let bytes = &block[number * KEY_BYTES..];
-    UrlKey { high: number64(bytes), low: number64(&bytes[8..]) }
+/// Where the fences lie that begin with some bits: else all of them would have to be searched. Half a byte a block, made when a run is opened.
+#[derive(Debug)]
+struct Top {
+    /// Bits of a key that do not count here.
+    shift: u32,
+    /// How many fences begin with less than this number, and behind the last one all of them.
+    starts: Vec<u32>,
+}
+
+impl Top {
+    const BLOCKS_PER_ENTRY: usize = 8;
+
+    fn of(fences: &[[u8; FENCE_BYTES]]) -> io::Result<Self> {
+        let blocks = u32::try_from(fences.len()).map_err(|_| io::ErrorKind::FileTooLarge)?;
+        // One bit at least, for nothing can be shifted by all of its own.
+        let bits = (fences.len() / Self::BLOCKS_PER_ENTRY).max(2).ilog2();
+        let shift = u64::BITS - bits;
+        let mut starts = Vec::with_capacity((1 << bits) + 1);
+        for (number, fence) in (0..blocks).zip(fences) {
+            let prefix = (u64::from_le_bytes(*fence) >> shift) as usize;
+            if starts.len() <= prefix {
+                starts.resize(prefix + 1, number);
+            }
+        }
+        starts.resize((1 << bits) + 1, blocks);
+        Ok(Self { shift, starts })
+    }
+
+    /// The blocks whose fences begin like a key.
+    fn blocks_like(&self, high: u64) -> Range<usize> {
+        let prefix = (high >> self.shift) as usize;
+        self.starts[prefix] as usize..self.starts[prefix + 1] as usize
+    }
+}
+
+/// The last block whose fence is not above a key, or the first of all, by those whose fences begin like it.
+fn block_of(fences: &[[u8; FENCE_BYTES]], alike: &Range<usize>, high: u64) -> usize {
+    let before = fences[alike.clone()].partition_point(|fence| u64::from_le_bytes(*fence) <= high);
+    (alike.start + before).saturating_sub(1)
+}
+
+/// The first byte of a record, for who only wants it near; nothing behind the end.
+fn first_byte<const BYTES: usize>(records: &[[u8; BYTES]], number: usize) -> u8 {
+    records.get(number).map_or(0, |record| record[0])
+}
+
+/// A key as it is written.
+type KeyBytes = [u8; KEY_BYTES];
+
+fn short(key: &KeyBytes) -> (u64, u32) {
+    (number64(key), number32(&key[8..]))
+}
+
+/// How many of these keys stand before one; looked for from a guess outwards.
+fn lower_bound(keys: &[KeyBytes], key: (u64, u32), guess: usize) -> usize {
+    gallop(keys.len(), guess, |number| short(&keys[number]) < key)
+}
+
+/// Of so many things in a row, of which some are said to be before something and all that follow are not, how many those are. They are looked for from a
+/// guess outwards, in growing steps, then by halves.
+fn gallop(count: usize, guess: usize, is_before: impl Fn(usize) -> bool) -> usize {
+    let (mut low, mut high) = (0, count);
+    let (mut at, mut step) = (guess.min(count.saturating_sub(1)), 1);
+    if at < count && is_before(at) {
+        low = at + 1;
+        while low < high {
+            at = (low + step - 1).min(high - 1);
+            if !is_before(at) {
+                high = at;
+                break;
+            }
+            low = at + 1;
+            step *= 2;
+        }
+    } else {
+        high = at;
+        while low < high {
+            at = high.saturating_sub(step).max(low);
+            if is_before(at) {
+                low = at + 1;
+                break;
+            }
+            high = at;
+            step *= 2;
+        }
+    }
+    while low < high {
+        let middle = usize::midpoint(low, high);
+        if is_before(middle) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    low
 }
 
 fn number64(bytes: &[u8]) -> u64 {
@@ -318,9 +411,9 @@ impl RunRecords {
             }
         }
         let position = number64(&self.position_block[self.number * POSITION_BYTES..]);
-        let key = key_at(&self.key_block, self.number);
+        let key = self.key_block.as_chunks().0.get(self.number).map(short);
         self.number += 1;
-        Ok(Some((key, position)))
+        Ok(key.map(|(high, low)| (UrlKey::from_short(high, low), position)))
     }
 
     fn next_block(&mut self) -> io::Result<()> {
@@ -347,14 +440,16 @@ impl RunRecords {
 
 /// Writes a run under a temporary name, then gives it its own.
 pub(crate) struct RunWriter {
+    /// The parts of the file, each written on from where it begins.
     keys: BufWriter<File>,
     positions: BufWriter<File>,
+    sums: Summed,
+    fences: Summed,
     directory: PathBuf,
     temporary: PathBuf,
+    layout: Layout,
     key_block: Vec<u8>,
     position_block: Vec<u8>,
-    sums: Vec<u32>,
-    fences: Vec<u32>,
     /// Records that were announced, and that came.
     announced: u64,
     count: u64,
@@ -369,18 +464,21 @@ impl RunWriter {
         let temporary = directory.join(format!("{}.tmp", Run::file_name(from, to)));
         let layout = Layout::of(count).ok_or(io::ErrorKind::InvalidInput)?;
         let keys = File::create(&temporary)?;
-        let mut positions = File::options().write(true).open(&temporary)?;
-        positions.seek(SeekFrom::Start(layout.positions))?;
+        let part = |at: u64| -> io::Result<BufWriter<File>> {
+            let mut file = File::options().write(true).open(&temporary)?;
+            file.seek(SeekFrom::Start(at))?;
+            Ok(BufWriter::with_capacity(STREAM_BYTES, file))
+        };
         Ok(Self {
             keys: BufWriter::with_capacity(STREAM_BYTES, keys),
-            positions: BufWriter::with_capacity(STREAM_BYTES, positions),
+            positions: part(layout.positions)?,
+            sums: Summed::new(part(layout.sums)?),
+            fences: Summed::new(part(layout.fences)?),
             directory: directory.to_owned(),
             temporary,
+            layout,
             key_block: Vec::with_capacity(BLOCK_BYTES),
             position_block: Vec::with_capacity(BLOCK_RECORDS * POSITION_BYTES),
-            // Exactly as many as there will be: growing would take thrice the room for a while.
-            sums: Vec::with_capacity(usize::try_from(layout.blocks).unwrap_or(0)),
-            fences: Vec::with_capacity(usize::try_from(layout.blocks).unwrap_or(0)),
             announced: count,
             count: 0,
             unsynced: 0,
@@ -391,18 +489,19 @@ impl RunWriter {
 
     /// Adds a record; they must come in order.
     pub fn push(&mut self, key: UrlKey, position: u64) -> io::Result<()> {
+        let (high, low) = key.short();
         if self.key_block.is_empty() {
-            self.fences.push(fence_of(key));
+            self.fences.write(&high.to_le_bytes())?;
         }
-        self.key_block.extend_from_slice(&key.high.to_le_bytes());
-        self.key_block.extend_from_slice(&key.low.to_le_bytes());
+        self.key_block.extend_from_slice(&high.to_le_bytes());
+        self.key_block.extend_from_slice(&low.to_le_bytes());
         self.position_block.extend_from_slice(&position.to_le_bytes());
         self.count += 1;
         if self.key_block.len() == BLOCK_BYTES { self.end_block() } else { Ok(()) }
     }
 
     fn end_block(&mut self) -> io::Result<()> {
-        self.sums.push(checksum(&self.key_block, &self.position_block));
+        self.sums.write(&checksum(&self.key_block, &self.position_block).to_le_bytes())?;
         self.keys.write_all(&self.key_block)?;
         self.positions.write_all(&self.position_block)?;
         self.unsynced += (self.key_block.len() + self.position_block.len()) as u64;
@@ -424,28 +523,44 @@ impl RunWriter {
             let what = format!("{} known URLs came where {} were announced", self.count, self.announced);
             return Err(io::Error::new(io::ErrorKind::InvalidData, what));
         }
-        let mut sum = crc32fast::Hasher::new();
         let mut trailer = Vec::with_capacity(TRAILER_BYTES);
         trailer.extend_from_slice(&MAGIC);
         trailer.extend_from_slice(&VERSION.to_le_bytes());
         for number in [self.from, self.to, self.count] {
             trailer.extend_from_slice(&number.to_le_bytes());
         }
-        self.keys.flush()?;
-        // The rest follows the positions.
-        for word in self.sums.iter().chain(&self.fences) {
-            sum.update(&word.to_le_bytes());
-            self.positions.write_all(&word.to_le_bytes())?;
-        }
+        let mut sum = self.sums.sum;
+        sum.combine(&self.fences.sum);
         sum.update(&trailer);
         trailer.extend_from_slice(&u64::from(sum.finalize()).to_le_bytes());
-        self.positions.write_all(&trailer)?;
-        self.positions.into_inner().map_err(io::IntoInnerError::into_error)?.sync_data()?;
+        self.keys.flush()?;
+        self.positions.flush()?;
+        self.sums.out.flush()?;
+        // It follows the fences.
+        self.fences.out.write_all(&trailer)?;
+        self.fences.out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_data()?;
         let path = self.directory.join(Run::file_name(self.from, self.to));
         std::fs::rename(&self.temporary, &path)?;
         sync_directory(&self.directory)?;
         let file = open_to_look(&path)?;
-        Ok(Run { path, file, fences: self.fences, count: self.count, from: self.from, to: self.to })
+        Run::map(path, file, self.layout, self.count, self.from, self.to)
+    }
+}
+
+/// A part of the file that the checksum at its end covers.
+struct Summed {
+    out: BufWriter<File>,
+    sum: crc32fast::Hasher,
+}
+
+impl Summed {
+    fn new(out: BufWriter<File>) -> Self {
+        Self { out, sum: crc32fast::Hasher::new() }
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.sum.update(bytes);
+        self.out.write_all(bytes)
     }
 }
 
@@ -467,6 +582,49 @@ fn open_to_look(path: &Path) -> io::Result<File> {
         }
     }
     File::open(path)
+}
+
+/// A part of a finished run, mapped; nothing when it is empty.
+#[derive(Debug)]
+struct Mapped(Option<Mmap>);
+
+impl Mapped {
+    #[expect(
+        unsafe_code,
+        reason = "mapping a file is unsafe because another process could change it; nobody changes a run that has its final name"
+    )]
+    fn new(file: &File, part: Range<u64>) -> io::Result<Self> {
+        let length = usize::try_from(part.end - part.start).map_err(|_| io::ErrorKind::OutOfMemory)?;
+        if length == 0 {
+            return Ok(Self(None));
+        }
+        // SAFETY: a run is written under another name, and only ever removed once it has its own.
+        let map = unsafe { memmap2::MmapOptions::new().offset(part.start).len(length).map(file) }?;
+        // What lies around a key is of no use to the next one, unless it is there already.
+        #[cfg(unix)]
+        map.advise(memmap2::Advice::Random)?;
+        Ok(Self(Some(map)))
+    }
+
+    fn records<const BYTES: usize>(&self) -> &[[u8; BYTES]] {
+        self.0.as_deref().map_or(&[], |bytes| bytes.as_chunks().0)
+    }
+
+    /// Has the disk fetch what some ranges of records need, all of it at the same time, and does not wait for it. Where that cannot be said, each is
+    /// waited for when it is looked at.
+    fn ask_for<const BYTES: usize>(&self, ranges: impl Iterator<Item = Range<usize>>) {
+        #[cfg(unix)]
+        if let Some(map) = &self.0 {
+            let mut asked = 0;
+            for records in ranges {
+                let (begin, end) = (records.start * BYTES, (records.end * BYTES).min(map.len()));
+                if begin.max(asked) < end {
+                    let _ = map.advise_range(memmap2::Advice::WillNeed, begin, end - begin);
+                    asked = end.next_multiple_of(PAGE_BYTES);
+                }
+            }
+        }
+    }
 }
 
 /// Makes a rename in a directory durable.
@@ -515,6 +673,8 @@ fn read_some_at(file: &File, buffer: &mut [u8], at: u64) -> io::Result<usize> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use proptest::prelude::*;
 
     use super::*;
@@ -535,7 +695,7 @@ mod tests {
     fn a_run_that_was_removed_is_read_on() {
         let directory = tempfile::tempdir().unwrap();
         let keys: Vec<(UrlKey, u64)> =
-            (0..500).map(|number| (UrlKey { high: number << 40, low: number }, number)).collect();
+            (0..500).map(|number| (UrlKey { high: number << 40, low: number << 32 }, number)).collect();
         let run = write(directory.path(), &keys);
         run.remove();
         assert_eq!(read_all(&run), keys);
@@ -555,11 +715,12 @@ mod tests {
         #[test]
         fn what_was_written_is_found_and_nothing_else(
             narrow in any::<bool>(),
-            numbers in prop::collection::btree_map(any::<(u64, u64)>(), any::<u64>(), 0..1200),
-            others in prop::collection::vec(any::<(u64, u64)>(), 0..200),
+            numbers in prop::collection::btree_map(any::<(u64, u32)>(), any::<u64>(), 0..3000),
+            others in prop::collection::vec(any::<(u64, u32)>(), 0..200),
+            step in 1_usize..400,
         ) {
             let directory = tempfile::tempdir().unwrap();
-            let key = |(high, low): (u64, u64)| UrlKey { high: if narrow { (high % 3) << 32 } else { high }, low };
+            let key = |(high, low)| UrlKey::from_short(if narrow { (high % 3) << 32 } else { high }, low);
             let mut keys: Vec<(UrlKey, u64)> = numbers.into_iter().map(|(pair, at)| (key(pair), at)).collect();
             keys.sort_unstable();
             keys.dedup_by_key(|(key, _)| *key);
@@ -569,14 +730,28 @@ mod tests {
             let mut told = 0;
             run.each_key(|_| { told += 1; true }).unwrap();
             prop_assert_eq!(told, keys.len());
-            let mut block = [0; BLOCK_BYTES];
-            let mut find = |key| run.find(key, &mut block).unwrap().map(|number| run.position(number).unwrap());
-            for &(key, position) in &keys {
-                prop_assert_eq!(find(key), Some(position));
-            }
-            for other in others.into_iter().map(key) {
-                let expected = keys.binary_search_by_key(&other, |(key, _)| *key).ok().map(|at| keys[at].1);
-                prop_assert_eq!(find(other), expected);
+            let find = |sought: &[UrlKey]| -> BTreeMap<UrlKey, Option<u64>> {
+                let sought: Vec<Sought> = sought.iter().copied().zip(0..).collect();
+                let (mut missing, mut found) = (Vec::new(), BTreeMap::new());
+                run.find_all(&sought, &mut missing, |(key, _), number| {
+                    found.insert(key, Some(run.position(number)?));
+                    Ok(())
+                })
+                .unwrap();
+                found.extend(missing.into_iter().map(|(key, _)| (key, None)));
+                found
+            };
+            let mut asked: Vec<UrlKey> = keys.iter().map(|(key, _)| *key).chain(others.into_iter().map(key)).collect();
+            asked.sort_unstable();
+            asked.dedup();
+            let known: BTreeMap<UrlKey, u64> = keys.into_iter().collect();
+            let expected: BTreeMap<UrlKey, Option<u64>> = asked.iter().map(|key| (*key, known.get(key).copied())).collect();
+            // All together, some, and each by itself.
+            prop_assert_eq!(find(&asked), expected.clone());
+            let some: Vec<UrlKey> = asked.iter().copied().step_by(step).collect();
+            prop_assert!(find(&some).iter().all(|(key, position)| expected[key] == *position));
+            for key in asked {
+                prop_assert_eq!(find(&[key])[&key], expected[&key]);
             }
         }
     }
@@ -584,7 +759,8 @@ mod tests {
     #[test]
     fn a_damaged_run_is_refused() {
         let directory = tempfile::tempdir().unwrap();
-        let keys: Vec<_> = (0..500).map(|number| (UrlKey { high: number << 50, low: 7 }, number)).collect();
+        let keys: Vec<_> =
+            (0..500).map(|number| (UrlKey { high: number << 50, low: 7 << 32 }, number)).collect();
         write(directory.path(), &keys);
         let path = directory.path().join(Run::file_name(16, 99));
         let whole = std::fs::read(&path).unwrap();
@@ -618,7 +794,43 @@ mod tests {
         older[whole.len() - TRAILER_BYTES + 4] = 1;
         std::fs::write(&path, older).unwrap();
         let error = Run::open(&path).unwrap_err().to_string();
-        assert!(error.ends_with("has version 1, known is 4"), "{error}");
+        assert!(error.ends_with("has version 1, known is 5"), "{error}");
+    }
+
+    #[test]
+    fn the_top_leads_to_the_block_that_a_search_through_all_fences_finds() {
+        for (count, step) in [
+            (0, 0),
+            (1, 0),
+            (1, u64::MAX),
+            (15, 1 << 60),
+            (16, 1 << 59),
+            (1000, 1 << 30),
+            (1000, u64::MAX / 999),
+            (5000, 0),
+        ] {
+            let fences: Vec<[u8; FENCE_BYTES]> =
+                (0..count).map(|number: u64| (number * step).to_le_bytes()).collect();
+            let top = Top::of(&fences).unwrap();
+            let near = |number: u64| [number.saturating_sub(1), number, number.saturating_add(1)];
+            let asked = (0..count).map(|number| number * step).chain([0, 1 << 63, u64::MAX]);
+            for high in asked.flat_map(near) {
+                let before = fences.partition_point(|fence| u64::from_le_bytes(*fence) <= high);
+                let block = block_of(&fences, &top.blocks_like(high), high);
+                assert_eq!(block, before.saturating_sub(1), "{count} fences, {step} apart, {high}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_gallop_ends_where_a_search_by_halves_does() {
+        for count in 0..40 {
+            for before in 0..=count {
+                for guess in 0..count + 3 {
+                    assert_eq!(gallop(count, guess, |at| at < before), before, "{count} {before} {guess}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::*;
 const LIMITS: SeenLimits = SeenLimits { table_keys: 50, filter_bytes_max: 4096 };
 
 fn key(number: u64) -> UrlKey {
-    Secret([3, 4]).key(&format!("http://a.example/{number}"))
+    Secret::new([3, 4]).key(&format!("http://a.example/{number}"))
 }
 
 /// A log of which only the positions exist: one unit per key.

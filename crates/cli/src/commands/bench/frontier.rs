@@ -89,7 +89,7 @@ fn line(tenth: &Tenth) -> String {
     let rate = |per_second: f64| with_commas(per_second as u64);
     format!(
         "{} URLs: {} checks/s ({} of any URLs), {} pages/s with their links ({} leases/s, {} links/s, {} new links/s), \
-         {} pages/s without, {} scores/s, longest call {:.0} ms, {} resident, {:.0} bytes a URL on disk, {:.1} s, {:.1} CPU-s",
+         {} pages/s without, {} scores/s, longest call {:.0} ms, {} of memory and {} of mapped files, {:.0} bytes a URL on disk, {:.1} s, {:.1} CPU-s",
         with_commas(tenth.urls),
         rate(tenth.checks.per_second()),
         rate(tenth.checks_anywhere.per_second()),
@@ -100,7 +100,8 @@ fn line(tenth: &Tenth) -> String {
         rate(tenth.pages.per_second()),
         rate(tenth.scores.per_second()),
         tenth.worst_call().as_secs_f64() * 1e3,
-        bytes(tenth.resident),
+        bytes(tenth.anonymous),
+        bytes(tenth.resident.saturating_sub(tenth.anonymous)),
         tenth.disk as f64 / tenth.urls.max(1) as f64,
         tenth.wall.as_secs_f64(),
         tenth.cpu.as_secs_f64(),
