@@ -220,6 +220,48 @@ fn a_seed_that_leads_to_another_site_takes_the_crawl_there() {
 }
 
 #[test]
+fn where_a_seed_leads_for_now_only_the_page_is_fetched() {
+    for (status, hop) in [(302, OLD), (303, OLD), (307, "http://hop.example/")] {
+        let next = if hop == OLD { "http://hop.example/" } else { NEW };
+        let web = moved_web().answer(hop, Answer::redirect(status, next));
+        let server = WebServer::start_blocking(web, ServerOptions::default()).unwrap();
+        let data = tempfile::tempdir().unwrap();
+        let said = stderr(&run(&mut crawl(&server, &[OLD], data.path())));
+        let expected = format!(
+            "seed {OLD} leads to {NEW}, but not for good ({status} at {hop}): only that page is fetched; \
+             name it as a seed to crawl new.example\n"
+        );
+        assert!(said.contains(&expected), "{said}");
+        assert_eq!(stage(data.path(), NEW), "indexed");
+        server.log().mark("again");
+        // Its sitemaps are as little of the crawl as its links.
+        for url in ["http://www.new.example/a", "http://www.new.example/map.xml"] {
+            assert_eq!(server.log().count(url), 0, "{url}");
+        }
+        run(&mut crawl(&server, &[], data.path()));
+        assert_eq!(asked(&server, "again"), set(&[]));
+        run(&mut crawl(&server, &[NEW], data.path()));
+        assert_eq!(
+            server.log().count("http://www.new.example/a"),
+            1,
+            "named as a seed, its links are followed"
+        );
+    }
+}
+
+#[test]
+fn a_seed_that_was_redirected_is_judged_by_the_rules_of_today() {
+    let web = moved_web().answer(NEW, Answer::status(503));
+    let server = WebServer::start_blocking(web, ServerOptions::default()).unwrap();
+    let data = tempfile::tempdir().unwrap();
+    run(&mut crawl(&server, &[OLD], data.path()));
+    assert_eq!(stage(data.path(), NEW), "no-page");
+    let asked_before = server.log().count(NEW);
+    run(crawl(&server, &[OLD], data.path()).args(["--exclude", "new\\.example"]));
+    assert_eq!(server.log().count(NEW), asked_before);
+}
+
+#[test]
 fn a_site_that_joined_is_crawled_on_after_a_kill() {
     let web = moved_web().answer(
         "http://www.new.example/a",

@@ -177,6 +177,11 @@ impl PageUrl {
         }
     }
 
+    /// True when anybody may have a name below this host's: `github.io`, `co.uk`.
+    pub fn is_public_suffix(&self) -> bool {
+        matches!(self.0.host(), Some(Host::Domain(name)) if name.contains('.') && psl::domain_str(name).is_none())
+    }
+
     /// Path and query, as sent in a request line.
     pub fn path_and_query(&self) -> &str {
         &self.0[url::Position::BeforePath..url::Position::AfterQuery]
@@ -322,7 +327,9 @@ mod tests {
             ("http://[::1]/", "[::1]"),
             ("http://co.uk/", "co.uk"),
         ] {
-            assert_eq!(PageUrl::parse(url).unwrap().pay_level_domain(), expected, "{url}");
+            let url = PageUrl::parse(url).unwrap();
+            assert_eq!(url.pay_level_domain(), expected, "{url}");
+            assert_eq!(url.is_public_suffix(), expected == "co.uk", "{url}");
         }
     }
 

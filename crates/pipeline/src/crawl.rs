@@ -259,6 +259,7 @@ impl Crawl {
         mut tasks: JoinSet<Result<(), CrawlError>>,
         mut stop: watch::Receiver<Stop>,
     ) -> Result<(), CrawlError> {
+        let mut serve_at = tokio::time::Instant::now() + LOOK_AGAIN;
         while !tasks.is_empty() {
             let ordered = self.control.orders();
             if (*stop.borrow()).max(self.control.stopping()) == Stop::Now {
@@ -267,8 +268,9 @@ impl Crawl {
             }
             tokio::select! {
                 joined = tasks.join_next() => settle_join(joined)?,
-                () = tokio::time::sleep(LOOK_AGAIN) => {
+                () = tokio::time::sleep_until(serve_at) => {
                     tokio::task::block_in_place(|| self.serve_orders())?;
+                    serve_at = tokio::time::Instant::now() + LOOK_AGAIN;
                 }
                 () = ordered => {}
                 () = changed(&mut stop) => {}

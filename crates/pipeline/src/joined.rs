@@ -55,11 +55,24 @@ impl JoinedSites {
     fn append(&self, open: &mut Option<File>, joining: &Joining) -> io::Result<()> {
         let file = match open {
             Some(file) => file,
-            None => open.insert(OpenOptions::new().append(true).create(true).open(&self.path)?),
+            None => {
+                let file = OpenOptions::new().append(true).create(true).open(&self.path)?;
+                sync_folder_of(&self.path)?;
+                open.insert(file)
+            }
         };
         // On a line of its own, whatever a power cut has left of the one before.
         file.write_all(format!("\n{}\n", serde_json::to_string(joining)?).as_bytes())?;
         file.sync_data()
+    }
+}
+
+/// Makes the name of a new file durable.
+fn sync_folder_of(path: &Path) -> io::Result<()> {
+    match path.parent() {
+        // Elsewhere a folder cannot be opened like a file, and names need no such help.
+        Some(folder) if cfg!(unix) => File::open(folder)?.sync_all(),
+        _ => Ok(()),
     }
 }
 

@@ -5,6 +5,7 @@
 //! first: what the frontier calls settled is there. Start at [`Past::try_again`].
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use oxrdf::{NamedNodeRef, Term};
 use webloom_fetch::Fetcher;
@@ -13,6 +14,8 @@ use webloom_model::vocab::wl;
 use webloom_model::{Frontier, Injection, InjectionReport, PageUrl, UrlStage};
 
 use crate::crawl::CrawlError;
+use crate::seeds;
+use crate::spec::CrawlSpec;
 
 /// Redirects that are followed from one URL. More than anybody lets a crawl follow.
 const HOPS_MAX: usize = 100;
@@ -25,16 +28,20 @@ pub struct Past<'a> {
     pub snapshot: Option<Snapshot>,
     /// Remembers robots files, when a crawl runs here.
     pub fetcher: Option<&'a Fetcher>,
+    /// What redirects may lead to; anything when that is not known.
+    pub spec: Option<Arc<CrawlSpec>>,
 }
 
 impl Past<'_> {
     /// Takes URLs from outside: new ones are queued, those that ended without a page are queued again, those that wait get the
     /// new score, blacklisted ones are banned.
     pub fn inject(&self, injections: &[Injection]) -> Result<InjectionReport, CrawlError> {
-        let mut report = self.frontier.inject(injections)?;
         let wished = injections.iter().filter(|injection| !injection.blacklisted);
         let wished: Vec<_> = wished.map(|injection| (injection.url.clone(), injection.score)).collect();
-        report.tried_again = self.try_again(&wished)?;
+        // Before anything is queued: what is queued now and ends at once is not to be tried a second time.
+        let ended = self.ended(&wished)?;
+        let mut report = self.frontier.inject(injections)?;
+        report.tried_again = self.queue_again(&ended)?;
         // To the frontier they were merely known.
         report.known = report.known.saturating_sub(report.tried_again);
         Ok(report)
@@ -43,14 +50,23 @@ impl Past<'_> {
     /// Queues those of the URLs again that ended without a page, unless they are banned. A redirect has ended so when what it led
     /// to has; then both are tried. Gives how many of the URLs are tried again.
     pub fn try_again(&self, urls: &[(PageUrl, Option<f32>)]) -> Result<u64, CrawlError> {
+        self.queue_again(&self.ended(urls)?)
+    }
+
+    /// Those of the URLs that ended without a page.
+    fn ended(&self, urls: &[(PageUrl, Option<f32>)]) -> Result<Vec<(PageUrl, Option<f32>)>, CrawlError> {
         let names: Vec<PageUrl> = urls.iter().map(|(url, _)| url.clone()).collect();
         let stages = self.frontier.stages(&names)?;
+        let ended =
+            urls.iter().zip(stages).filter(|(_, stage)| matches!(stage, Some(UrlStage::NoPage { .. })));
+        Ok(ended.map(|(url, _)| url.clone()).collect())
+    }
+
+    /// Queues URLs again that ended without a page, unless their redirects led to one.
+    fn queue_again(&self, ended: &[(PageUrl, Option<f32>)]) -> Result<u64, CrawlError> {
         let mut wishes = Vec::new();
         let mut targets = HashSet::new();
-        for ((url, score), stage) in urls.iter().zip(stages) {
-            if !matches!(stage, Some(UrlStage::NoPage { .. })) {
-                continue;
-            }
+        for (url, score) in ended {
             let chain = self.redirects(url)?;
             if let Some(end) = chain.last()
                 && !self.is_without_page(end)?
@@ -59,12 +75,17 @@ impl Past<'_> {
             }
             self.ask_for_robots_again(chain.last().unwrap_or(url))?;
             wishes.push((url.clone(), *score));
-            targets.extend(chain);
+            targets.extend(chain.into_iter().filter(|target| self.may_lead_to(target)));
         }
         let named = wishes.len();
         wishes.extend(targets.into_iter().map(|url| (url, None)));
         let queued = self.frontier.try_again(&wishes)?;
         Ok(queued.iter().take(named).filter(|queued| **queued).count() as u64)
+    }
+
+    /// Whether a redirect to a URL is followed today; rules may have been others when it was.
+    fn may_lead_to(&self, target: &PageUrl) -> bool {
+        self.spec.as_ref().is_none_or(|spec| seeds::refusal(spec, target).is_none())
     }
 
     /// Where redirects led from a URL, hop by hop.

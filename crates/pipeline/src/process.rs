@@ -49,10 +49,9 @@ pub async fn process_page(crawl: &Crawl, lease: Lease) -> Result<(), CrawlError>
     // Bytes are written down as they come, before anyone interprets them.
     let mut tape = crawl.tape();
     let (outcome, robots_read) = fetch(crawl, &lease, &mut tape).await;
-    if matches!(outcome, FetchOutcome::Fetched(_)) {
-        seeds::join_site(crawl, &lease)?;
-    }
-    let sitemaps = if robots_read || lease.is_for_links() { sitemaps(crawl, &lease) } else { Vec::new() };
+    let joins = matches!(outcome, FetchOutcome::Fetched(_)) && seeds::join_site(crawl, &lease)?;
+    let sitemaps =
+        if robots_read || joins || lease.is_for_links() { sitemaps(crawl, &lease) } else { Vec::new() };
     let account = Account::of(&lease, &outcome, crawl.spec().work.attempts_max);
     let page = match outcome {
         FetchOutcome::Fetched(page) => *page,
@@ -279,10 +278,15 @@ fn count_answer(counters: &Counters, outcome: &FetchOutcome, elapsed: Duration) 
 
 /// A URL that was queued under other rules and that the present ones refuse. Starting points stay: no rule brought them.
 fn no_longer_wanted(crawl: &Crawl, lease: &Lease) -> Option<Woven> {
-    if !crawl.control.rules_changed() || lease.candidate.depth == 0 {
+    if !crawl.control.rules_changed() {
         return None;
     }
-    let refusal = crawl.spec().links.scope.admits_any_extension(lease.url()).err()?;
+    let refusal = match (lease.candidate.depth, lease.candidate.redirects.is_empty()) {
+        (0, true) => return None,
+        (0, false) => seeds::admits_redirect(crawl, lease, lease.url()),
+        _ => crawl.spec().links.scope.admits_any_extension(lease.url()),
+    }
+    .err()?;
     crawl.frontier.request_finished(lease.id, HostHint { untouched: true, ..HostHint::default() });
     crawl.host_freed.notify_one();
     crawl.counters.not_a_page(format!("no longer wanted ({refusal})"));
@@ -647,7 +651,7 @@ fn sitemaps(crawl: &Crawl, lease: &Lease) -> Vec<LinkCandidate> {
     }
     let sitemaps = crawl.fetcher.sitemaps(lease.url()).into_iter();
     sitemaps
-        .filter(|sitemap| seeds::admits_sitemap(crawl, lease, sitemap))
+        .filter(|sitemap| crawl.spec().links.scope.admits_any_extension(sitemap).is_ok())
         .map(|url| LinkCandidate {
             url,
             depth: lease.candidate.depth.saturating_add(1),

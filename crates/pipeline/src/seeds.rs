@@ -1,20 +1,24 @@
 //! Where seeds lead: what a crawl follows from a seed to another site, and what it says of seeds that led nowhere.
 //!
 //! In: leases of seeds and of what they redirected to. Out: targets that are admitted although they are elsewhere, the sites that join the
-//! scope for it, and, when a crawl ends without a page, a reason for each seed.
+//! scope for it, and, when a crawl ends without a page, a reason for each seed. A site joins only where a seed has moved for good: what it leads to for
+//! now may be a login, a consent form or a shop for domains, of which the one page is enough.
 
+use std::collections::HashSet;
 use std::sync::atomic::Ordering::Relaxed;
 
 use oxrdf::Term;
+use toml::Table;
 use webloom_extract::Refusal;
+use webloom_frontier::FjallFrontier;
 use webloom_model::vocab::{http, wl};
-use webloom_model::{FetchKind, Lease, LinkCandidate, PageUrl, UrlStage};
+use webloom_model::{FetchKind, FrontierError, Lease, LinkCandidate, PageUrl, UrlStage};
 
 use crate::crawl::CrawlError;
 use crate::joined::Joining;
 use crate::past::Past;
 use crate::spec::CrawlSpec;
-use crate::wiring::Crawl;
+use crate::wiring::{Crawl, DataDir};
 
 /// Sites that are told one by one when they join.
 const JOINED_TOLD_MAX: u64 = 20;
@@ -48,41 +52,81 @@ pub(crate) fn refreshed(crawl: &Crawl, lease: &Lease, target: PageUrl) -> Option
     follows.then(|| lease.redirected(target))
 }
 
-/// Whether a sitemap is followed that the robots.txt of the lease's host names. That of a site which joins with this very lease is.
-pub(crate) fn admits_sitemap(crawl: &Crawl, lease: &Lease, sitemap: &PageUrl) -> bool {
-    let scope = &crawl.spec().links.scope;
-    match scope.admits_any_extension(sitemap) {
-        Err(Refusal::Host | Refusal::Domain) => {
-            scope.joins_as(sitemap) == scope.joins_as(lease.url())
-                && crawl.is_led_by_seed(lease)
-                && scope.admits_any_extension_anywhere(sitemap).is_ok()
-        }
-        verdict => verdict.is_ok(),
-    }
-}
-
-/// Has the site of a page join the scope when a seed led there, and says so.
-pub(crate) fn join_site(crawl: &Crawl, lease: &Lease) -> Result<(), CrawlError> {
+/// Has the site of a page join the scope when a seed has moved there, and says so. True when it joined.
+pub(crate) fn join_site(crawl: &Crawl, lease: &Lease) -> Result<bool, CrawlError> {
     let (spec, target) = (crawl.spec(), lease.url());
     let (Some(name), Some(seed)) = (spec.links.scope.joins_as(target), lease.candidate.redirects.first())
     else {
-        return Ok(());
+        return Ok(false);
     };
     if !crawl.is_led_by_seed(lease) {
-        return Ok(());
+        return Ok(false);
+    }
+    if let Some(reason) = tokio::task::block_in_place(|| stays_out(crawl, lease))? {
+        tell(
+            crawl,
+            format!(
+                "seed {seed} leads to {target}, {reason}: only that page is fetched; name it as a seed to crawl {name}"
+            ),
+        );
+        return Ok(false);
     }
     let joining = Joining { seed: seed.clone(), target: target.clone() };
-    if tokio::task::block_in_place(|| crawl.joined.join(&spec.links.scope, &joining))? {
-        let line = format!("seed {seed} leads to {target}: {name} is crawled, too");
-        match crawl.counters.joined.fetch_add(1, Relaxed) {
-            0..JOINED_TOLD_MAX => crawl.counters.notices.add(line),
-            JOINED_TOLD_MAX => {
-                crawl.counters.notices.add(format!("{line}; and so on, `webloom why` tells of each"));
-            }
-            _ => tracing::info!("{line}"),
+    let joined = tokio::task::block_in_place(|| crawl.joined.join(&spec.links.scope, &joining))?;
+    if joined {
+        tell(crawl, format!("seed {seed} leads to {target}: {name} is crawled, too"));
+    }
+    Ok(joined)
+}
+
+/// Why the site of a page that a seed led to does not join; nothing when it does.
+fn stays_out(crawl: &Crawl, lease: &Lease) -> Result<Option<String>, CrawlError> {
+    let scope = &crawl.spec().links.scope;
+    let past = crawl.past();
+    let hops = &lease.candidate.redirects;
+    for (hop, next) in hops.iter().zip(hops.iter().skip(1).chain([lease.url()])) {
+        if scope.site_of(hop) == scope.site_of(next) {
+            continue;
+        }
+        // A redirect is in the index before its target is queued. A page that refreshes has another status than these.
+        if let Some(Term::Literal(status)) = past.said(hop, http::STATUS_CODE)?
+            && matches!(status.value(), "302" | "303" | "307")
+        {
+            return Ok(Some(format!("but not for good ({} at {hop})", status.value())));
         }
     }
-    Ok(())
+    let whole = lease.url().is_public_suffix() && scope.site_of(lease.url()).is_some();
+    Ok(whole.then(|| "where anybody may have a site".to_owned()))
+}
+
+/// Pages of earlier runs that are named as seeds for the first time are visited again for their links, which may have led out of scope until now. To
+/// be asked while the specification in the directory is still that of the last run.
+pub(crate) fn visit_new_seeds(
+    frontier: &FjallFrontier,
+    data: &DataDir,
+    seeds: &[PageUrl],
+) -> Result<(), FrontierError> {
+    let Some(named) = written_seeds(data) else { return Ok(()) };
+    let new: Vec<PageUrl> = seeds.iter().filter(|seed| !named.contains(*seed)).cloned().collect();
+    frontier.visit_pages_again(&new).map(drop)
+}
+
+/// The seeds of the specification in a directory; nothing when there is none.
+fn written_seeds(data: &DataDir) -> Option<HashSet<PageUrl>> {
+    let table = std::fs::read_to_string(data.spec()).ok()?.parse::<Table>().ok()?;
+    let seeds = table.get("seeds")?.as_array()?.iter();
+    Some(seeds.filter_map(|seed| PageUrl::parse(seed.as_str()?).ok()).collect())
+}
+
+/// Says what became of a seed's redirect, as long as there are not too many.
+fn tell(crawl: &Crawl, line: String) {
+    match crawl.counters.joined.fetch_add(1, Relaxed) {
+        0..JOINED_TOLD_MAX => crawl.counters.notices.add(line),
+        JOINED_TOLD_MAX => {
+            crawl.counters.notices.add(format!("{line}; and so on, `webloom why` tells of each"));
+        }
+        _ => tracing::info!("{line}"),
+    }
 }
 
 impl Crawl {
@@ -149,7 +193,7 @@ fn reason_of_redirect(
 }
 
 /// The rule that keeps a crawl from following a redirect of a seed.
-fn refusal(spec: &CrawlSpec, target: &PageUrl) -> Option<Refusal> {
+pub(crate) fn refusal(spec: &CrawlSpec, target: &PageUrl) -> Option<Refusal> {
     let scope = &spec.links.scope;
     match scope.admits(target).err()? {
         Refusal::Host | Refusal::Domain if spec.follow_seed_redirects => scope.admits_anywhere(target).err(),

@@ -267,7 +267,7 @@ mod tests {
     }
 
     fn past(frontier: &MemoryFrontier) -> Past<'_> {
-        Past { frontier, snapshot: None, fetcher: None }
+        Past { frontier, snapshot: None, fetcher: None, spec: None }
     }
 
     #[test]

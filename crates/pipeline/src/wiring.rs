@@ -26,6 +26,7 @@ use crate::crawl::CrawlError;
 use crate::depth::Depth;
 use crate::joined::JoinedSites;
 use crate::past::Past;
+use crate::seeds;
 use crate::sources::Sources;
 use crate::spec::CrawlSpec;
 use crate::spool::Spool;
@@ -171,6 +172,7 @@ impl Crawl {
         let sources = Arc::new(Sources::open(&data.sources(), &spec.sources)?);
         let depth = Depth::open(frontier.clone(), data, counters.clone());
         depth.change_to(spec.frontier.depth_max)?;
+        seeds::visit_new_seeds(&frontier, data, &spec.seeds)?;
         let seeds: Vec<_> = spec.seeds.iter().cloned().map(LinkCandidate::seed).collect();
         frontier.offer(&seeds)?;
         let committer =
@@ -266,6 +268,7 @@ impl Crawl {
             frontier: &*self.frontier,
             snapshot: Some(self.index.snapshot()),
             fetcher: Some(&self.fetcher),
+            spec: Some(self.spec()),
         }
     }
 

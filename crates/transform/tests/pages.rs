@@ -223,6 +223,10 @@ fn where_a_page_refreshes_to_is_told() {
         ("<meta http-equiv=refresh content=300><a href=/a>a</a>", None),
         ("<meta http-equiv=refresh content='5; url='><meta name=refresh content='0; url=/no'>", None),
         ("<meta http-equiv=refresh content='0; url=mailto:a@b.example'>", None),
+        // What is to be read first, and what browsers do not see.
+        ("<meta http-equiv=refresh content='300; url=/next'>", None),
+        ("<noscript><meta http-equiv=refresh content='0; url=/no-script'></noscript>", None),
+        ("x<noscript><div><meta http-equiv=refresh content='0; url=/no-script'></div></noscript>", None),
     ] {
         let graph = run("text/html", body, &TransformConfig::default());
         assert_eq!(graph.refresh.as_ref().map(PageUrl::as_str), expected, "{body}");

@@ -420,7 +420,7 @@ impl<'a> Desk<'a> {
 
     fn past(&self) -> Option<Past<'_>> {
         let (frontier, snapshot) = self.here.as_ref()?;
-        Some(Past { frontier, snapshot: snapshot.clone(), fetcher: None })
+        Some(Past { frontier, snapshot: snapshot.clone(), fetcher: None, spec: None })
     }
 
     /// Carries an order out, or has the crawl do it. Nothing when the crawl has not answered; then it will find the order later.

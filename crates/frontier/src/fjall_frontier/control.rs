@@ -327,6 +327,19 @@ impl FjallFrontier {
             Ok(())
         })?;
         queued += self.queue_pages_again(&urls)?;
+        self.end_visits(queued)
+    }
+
+    /// The same for pages by name. Others are left alone.
+    pub fn visit_pages_again(&self, urls: &[PageUrl]) -> Result<u64, FrontierError> {
+        let mut queued = 0;
+        for chunk in urls.chunks(CHUNK) {
+            queued += self.queue_pages_again(chunk)?;
+        }
+        self.end_visits(queued)
+    }
+
+    fn end_visits(&self, queued: u64) -> Result<u64, FrontierError> {
         self.make_durable(queued == 0)?;
         if queued > 0 {
             // What is read again counts as no page meanwhile.
@@ -346,7 +359,8 @@ impl FjallFrontier {
             known.life.validators = Some(Validators::of_whatever_comes());
             match known.life.stage {
                 StageRecord::Indexed { .. } => {
-                    queued += u64::from(requeue(&mut change, core, known, None)?);
+                    // Before anything new: that must not take up the places in budgets that these pages leave meanwhile.
+                    queued += u64::from(requeue(&mut change, core, known, Some(1.0))?);
                 }
                 // Pages that are visited again anyway, or may be: then they are to be read.
                 StageRecord::Queued | StageRecord::Waiting { .. } | StageRecord::NoPage { .. } => {
@@ -521,7 +535,7 @@ impl FjallFrontier {
             let Spot { position, depth } = spot?;
             Some(Known { url, key, depth, life: life.unwrap_or_else(|| LifeRecord::new(position)) })
         };
-        Ok(urls.into_iter().zip(spots).map(known).collect())
+        Ok(urls.into_iter().zip(keys).zip(spots).map(known).collect())
     }
 
     /// Waits for what was written to be on the platter.

@@ -45,8 +45,8 @@ pub const FIELDS: &[Field] = &[
     field(
         "scope.follow_seed_redirects",
         "true",
-        "A seed that redirects to another site, at once or after several hops, takes the crawl there: the site of the page at the end is\n\
-         covered like those of the seeds. Filters hold all the same.",
+        "A seed that has moved to another site (301, 308, a refresh), at once or after several hops, takes the crawl there: the site of the page\n\
+         at the end is covered like those of the seeds. Of what it leads to for now (302, 303, 307), only that page is fetched. Filters hold all the same.",
     ),
     field(
         "scope.include",

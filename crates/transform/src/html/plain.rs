@@ -176,6 +176,8 @@ impl PlainPage {
                     .is_some_and(|name| name.eq_ignore_ascii_case("refresh"))
                     && let Some(target) = refresh_target(content)
                     && let Some(number) = self.link(page, target, "", line, links_max)
+                    && is_prompt(content)
+                    && !is_within(page, id, &local_name!("noscript"))
                 {
                     self.refresh.get_or_insert(number);
                     self.show_instead(number);
@@ -414,6 +416,21 @@ pub(super) fn refresh_target(content: &str) -> Option<&str> {
     };
     let target = target.trim_matches(['"', '\'']);
     (!target.is_empty()).then_some(target)
+}
+
+/// Seconds after which a page that refreshes was meant to be read itself.
+const REFRESH_SECONDS_MAX: f64 = 10.0;
+
+/// Whether a refresh comes so soon that it stands for a redirect.
+fn is_prompt(content: &str) -> bool {
+    let seconds = content.split([';', ',']).next().unwrap_or_default().trim();
+    seconds.parse().is_ok_and(|seconds: f64| seconds <= REFRESH_SECONDS_MAX)
+}
+
+/// Whether an element of that name has another one in it.
+fn is_within(page: &ParsedPage<'_>, id: NodeId, name: &LocalName) -> bool {
+    let mut ancestors = std::iter::successors(page.dom.parent(id), |id| page.dom.parent(*id));
+    ancestors.any(|id| page.dom.element(id).is_some_and(|element| element.name.local == *name))
 }
 
 /// Text with white space collapsed and cut to a number of characters, if anything is left.
