@@ -325,6 +325,7 @@ fn a_page_that_refreshes_to_another_site_counts_as_a_redirect_of_its_seed() {
 #[test]
 fn a_crawl_without_a_page_says_why_for_each_seed() {
     let web = StaticWeb::new()
+        .html("http://fine.example/", "<title>Fine</title>")
         .robots("http://closed.example", "User-agent: *\nDisallow: /")
         .redirect("http://moved.example/", "/gone")
         .answer("http://moved.example/gone", Answer::status(410))
@@ -367,4 +368,12 @@ fn a_crawl_without_a_page_says_why_for_each_seed() {
     assert_eq!(report["seeds_without_page"].as_array().unwrap().len(), 10, "{report}");
     let said = stderr(&run(&mut crawl(&server, &[], data.path())));
     assert!(said.contains("  … and 16 more\n"), "{said}");
+    // With pages, it is told of the others all the same.
+    let data = tempfile::tempdir().unwrap();
+    let said =
+        stderr(&run(&mut crawl(&server, &["http://fine.example/", "http://gone.example/"], data.path())));
+    assert!(
+        said.contains("complete: 1 pages") && said.contains("no page came of these seeds:\n  http://gone"),
+        "{said}"
+    );
 }

@@ -137,7 +137,7 @@ impl Novelty {
             let from = page.found_on.and_then(|from| self.worded.get(&hash_of(from)));
             from.is_some_and(|from| [words, WORDS_OF_OTHERS].contains(from))
         };
-        let numbers_alike = words.numbers_alike;
+        let dates_alike = words.dates_alike;
         let (stale, words) = match &words.runs {
             Runs::Few { whole, words } => (is_known(*whole) && is_like_that(*words), Some(*words)),
             Runs::Many(runs) => {
@@ -149,13 +149,12 @@ impl Novelty {
                 if mirrored {
                     (true, None)
                 } else if is_little(new) {
-                    let stale = runs.len() >= RUNS_ENOUGH || is_known(page.beside_words(numbers_alike));
+                    let stale = runs.len() >= RUNS_ENOUGH || is_known(page.beside_words(dates_alike));
                     (stale, stale.then_some(WORDS_OF_OTHERS))
-                } else if page.may_name_itself(new)
-                    && is_little(page.not_its_own(&fresh[..new], numbers_alike))
+                } else if page.may_name_itself(new) && is_little(page.not_its_own(&fresh[..new], dates_alike))
                 {
-                    let words = page.other_words(numbers_alike);
-                    (is_known(page.beside_words(numbers_alike)) && is_like_that(words), Some(words))
+                    let words = page.other_words(dates_alike);
+                    (is_known(page.beside_words(dates_alike)) && is_like_that(words), Some(words))
                 } else {
                     (false, None)
                 }
@@ -208,8 +207,8 @@ impl Said {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WordRuns {
     runs: Runs,
-    /// The pages of a calendar differ in their numbers, and in nothing else.
-    numbers_alike: bool,
+    /// The pages of a calendar differ in the numbers of their dates, and in nothing else.
+    dates_alike: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -223,24 +222,24 @@ enum Runs {
 impl WordRuns {
     /// Of a page.
     pub fn of(page: &JudgedPage<'_>) -> Self {
-        let numbers_alike = is_dated(page.url);
-        let runs = match Self::of_text(page.text, numbers_alike) {
+        let dates_alike = is_dated(page.url);
+        let runs = match Self::of_text(page.text, dates_alike) {
             few if few.len() < RUNS_MIN => {
-                let words = page.other_words(numbers_alike);
-                Runs::Few { whole: mix(words) ^ page.beside_words(numbers_alike), words }
+                let words = page.other_words(dates_alike);
+                Runs::Few { whole: mix(words) ^ page.beside_words(dates_alike), words }
             }
             many => Runs::Many(many),
         };
-        Self { runs, numbers_alike }
+        Self { runs, dates_alike }
     }
 
-    fn of_text(text: &str, numbers_alike: bool) -> Vec<u64> {
+    fn of_text(text: &str, dates_alike: bool) -> Vec<u64> {
         let mut runs = Vec::with_capacity((text.len() / 6).min(RUNS_HELD_MAX));
         // Zero before the third word, and no word's hash.
         let mut before = [0_u64; 2];
         // What is not below it is not among the smallest.
         let mut bound = u64::MAX;
-        for_each_word(text.as_bytes(), numbers_alike, |word| {
+        for_each_word(text.as_bytes(), dates_alike, |word| {
             let run = run_of(before, word);
             if run < bound && before[0] != 0 {
                 if runs.len() == RUNS_HELD_MAX {
@@ -310,15 +309,15 @@ const PARTS: [Part; 256] = {
     parts
 };
 
-/// Gives the hash of each word, small and capital letters alike, and if wished all numbers.
-fn for_each_word(text: &[u8], numbers_alike: bool, mut word: impl FnMut(u64)) {
+/// Gives the hash of each word, small and capital letters alike, and if wished all numbers of dates.
+fn for_each_word(text: &[u8], dates_alike: bool, mut word: impl FnMut(u64)) {
     let mut at = 0;
     while at < text.len() {
         // Most words are of ASCII letters and digits, and found eight bytes at a time.
         if let Some(end) = plain_word_end(text, at) {
             if end > at {
-                let is_number = numbers_alike && text[at..end].iter().all(u8::is_ascii_digit);
-                word(if is_number { NUMBER } else { hash(&text[at..], end - at) });
+                let is_date = dates_alike && is_of_a_date(&text[at..end]);
+                word(if is_date { NUMBER } else { hash(&text[at..], end - at) });
             }
             // What ends it is one byte that is no word's.
             at = end + 1;
@@ -342,15 +341,28 @@ fn for_each_word(text: &[u8], numbers_alike: bool, mut word: impl FnMut(u64)) {
             at += 1;
         }
         if at > start {
-            word(if is_number && numbers_alike { NUMBER } else { hash(&text[start..], at - start) });
+            let is_date = is_number && dates_alike && is_of_a_date(&text[start..at]);
+            word(if is_date { NUMBER } else { hash(&text[start..], at - start) });
         } else {
             at += if text[at] == 0xe2 { 3 } else { 1 };
         }
     }
 }
 
-/// The hash of every number, where they are alike.
+/// The hash of every number of a date, where they are alike.
 const NUMBER: u64 = 1;
+
+/// True for a day, a month, a year, or all of them in a row. Rates and readings that are published day by day have other numbers, too.
+fn is_of_a_date(word: &[u8]) -> bool {
+    let number = || word.iter().fold(0, |number: u32, digit| number * 10 + u32::from(digit - b'0'));
+    let is_year = |word: &[u8]| matches!(word, [b'1', b'9', ..] | [b'2', b'0' | b'1', ..]);
+    word.iter().all(u8::is_ascii_digit)
+        && match word.len() {
+            1 | 2 => number() <= 31,
+            4 | 8 => is_year(word),
+            _ => false,
+        }
+}
 
 /// Where the ASCII letters and digits end that begin here, if another ASCII character follows them; nothing when one has to look closer, as near
 /// the end.
@@ -454,13 +466,11 @@ mod tests {
         let months = ["January", "February", "March", "April", "May", "June", "July", "August", "September"];
         let page = |number: usize| {
             let month = months[number % months.len()];
+            let (year, day) = (2000 + number, number % 28 + 1);
             let text = format!(
-                "{month} {number}. No events. Monday Tuesday Wednesday Thursday Friday Saturday Sunday {number}"
+                "{month} {year}. No events. Monday Tuesday Wednesday Thursday Friday Saturday Sunday {day}"
             );
-            (
-                PageUrl::parse(&format!("http://a.example/{}/{}", 2000 + number, number % 12 + 1)).unwrap(),
-                text,
-            )
+            (PageUrl::parse(&format!("http://a.example/{year}/{}", number % 12 + 1)).unwrap(), text)
         };
         let verdicts: Vec<Verdict> =
             (0..80).map(page).map(|(url, text)| judge(&mut novelty, &url, &text)).collect();
@@ -474,6 +484,17 @@ mod tests {
                 number * 5
             );
             assert_eq!(judge(&mut novelty, &url("weather.example", number), &text), Verdict::New);
+        }
+        // Readings of the day have a date in their URLs, and are no calendar for it.
+        for number in 0..100_usize {
+            let rates: String = (0..8)
+                .map(|rate| format!("{}.{:04} ", rate, mix((number * 8 + rate) as u64) % 10_000))
+                .collect();
+            let page =
+                PageUrl::parse(&format!("http://rates.example/2026/{}/{}", number / 28 + 1, number % 28 + 1));
+            let text =
+                format!("Rates of day {} in month {}, 2026: {rates}", number % 28 + 1, number / 28 + 1);
+            assert_eq!(judge(&mut novelty, &page.unwrap(), &text), Verdict::New, "{text}");
         }
     }
 
@@ -546,9 +567,9 @@ mod tests {
 
     #[test]
     fn words_are_what_a_reader_takes_for_words() {
-        let words = |text: &str, numbers_alike: bool| {
+        let words = |text: &str, dates_alike: bool| {
             let mut words = Vec::new();
-            for_each_word(text.as_bytes(), numbers_alike, |word| words.push(word));
+            for_each_word(text.as_bytes(), dates_alike, |word| words.push(word));
             words
         };
         for (one, other) in [
@@ -559,9 +580,14 @@ mod tests {
         ] {
             assert_eq!(words(one, false), words(other, false), "{one} and {other}");
         }
-        assert_eq!(words("12 34", true), words("5 678", true));
-        assert_ne!(words("12 34", false), words("5 678", false));
-        assert_ne!(words("w12 34", true), words("w5 34", true));
+        assert_eq!(words("12 1999 20310401", true), words("05 2031 19990101", true));
+        assert_ne!(words("12 1999", false), words("5 2031", false));
+        assert_ne!(words("w12 31", true), words("w5 31", true));
+        for readings in
+            [["32", "33"], ["123", "124"], ["0999", "1234"], ["17.7351", "17.7352"], ["31000", "31001"]]
+        {
+            assert_ne!(words(readings[0], true), words(readings[1], true), "{readings:?}");
+        }
         assert_eq!(words("caf\u{e9}s \u{2603}\u{2603}", false).len(), 2);
         assert_eq!(words("\u{e2}\u{80}", false).len(), 1);
         assert!(words("", false).is_empty() && words(" .\u{2003}\u{2014}", false).is_empty());

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use http::header::{HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER};
+use http::header::{CONTENT_RANGE, HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER};
 use jiff::Timestamp;
 use webloom_model::PageUrl;
 
@@ -25,6 +25,18 @@ pub(crate) fn all(headers: &HeaderMap) -> Vec<(String, String)> {
 /// All values of one field.
 pub(crate) fn values(headers: &HeaderMap, name: &HeaderName) -> Vec<String> {
     headers.get_all(name).iter().map(text).collect()
+}
+
+/// Whether what a `206` says it holds is all that there is: `bytes 0-99/100`.
+pub(crate) fn is_all_of_it(headers: &HeaderMap) -> bool {
+    let range = || {
+        let text = headers.get(CONTENT_RANGE)?.to_str().ok()?.trim();
+        let (range, total) = text.strip_prefix("bytes")?.trim().split_once('/')?;
+        let (first, last) = range.split_once('-')?;
+        let number = |text: &str| text.trim().parse::<u64>().ok();
+        Some(number(first)? == 0 && number(last)?.checked_add(1)? == number(total)?)
+    };
+    range().unwrap_or(false)
 }
 
 /// Where a redirect points, or what is wrong with it.

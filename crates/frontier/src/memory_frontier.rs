@@ -160,8 +160,9 @@ impl Frontier for MemoryFrontier {
         self.inner.lock().scheduler.counts()
     }
 
-    fn resolved(&self, host: &str, address: IpAddr) {
-        self.inner.lock().scheduler.resolved(host, address);
+    fn resolved(&self, host: &str, address: IpAddr) -> bool {
+        let now = self.clock.now();
+        self.inner.lock().scheduler.resolved(host, address, now)
     }
 
     fn inject(&self, injections: &[Injection]) -> Result<InjectionReport, FrontierError> {

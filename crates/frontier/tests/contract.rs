@@ -38,7 +38,7 @@ impl Frontier for InTempDir {
         fn release(&self, host: &str, hint: HostHint);
         fn settle(&self, settlements: Vec<Settlement>) -> Result<OfferSummary, FrontierError>;
         fn counts(&self) -> FrontierCounts;
-        fn resolved(&self, host: &str, address: IpAddr);
+        fn resolved(&self, host: &str, address: IpAddr) -> bool;
         fn inject(&self, injections: &[Injection]) -> Result<InjectionReport, FrontierError>;
         fn rescore(&self, scores: &[(PageUrl, f32)]) -> Result<InjectionReport, FrontierError>;
         fn ban(&self, bans: &[Ban]) -> Result<InjectionReport, FrontierError>;

@@ -55,8 +55,12 @@ pub trait Frontier: Send + Sync {
     /// Where the crawl stands.
     fn counts(&self) -> FrontierCounts;
 
-    /// Tells which address a host is at: hosts that share one share its clock, when there is a delay per address.
-    fn resolved(&self, _host: &str, _address: IpAddr) {}
+    /// Tells which address a host is at: hosts that share one share its clock, when there is a delay per address. False when the request
+    /// under way to the host must not be made yet, for another one to the address is being made, or its pause is not over: it is to
+    /// be ended untouched then, and comes again in its turn.
+    fn resolved(&self, _host: &str, _address: IpAddr) -> bool {
+        true
+    }
 
     /// Takes a list of URLs from outside while the crawl runs: new ones are queued, known ones that still wait get the
     /// new score, blacklisted ones are banned. Hundreds of thousands at a time are fine.

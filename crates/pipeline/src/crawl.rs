@@ -32,8 +32,8 @@ const LOOK_GAP: Duration = Duration::from_millis(2);
 /// Longest time between two looks at the frontier.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
 
-/// Seeds that are looked up together, when a run begins.
-const SEEDS_AT_ONCE: usize = 10_000;
+/// Seeds that are looked up together.
+pub(crate) const SEEDS_AT_ONCE: usize = 10_000;
 
 /// How a crawl is asked to stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]

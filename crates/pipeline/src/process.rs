@@ -203,6 +203,12 @@ async fn weave_on_pool(
 /// Asks for the page, and tells the frontier the moment the host is free again. Where robots.txt has to come first, the page follows
 /// over the same connection as soon as its host may be asked again, if that is soon. True when robots.txt was read.
 async fn fetch(crawl: &Crawl, lease: &Lease, tape: &mut Tape) -> (FetchOutcome, bool) {
+    if !has_turn_at_address(crawl, lease).await {
+        crawl.frontier.request_finished(lease.id, HostHint { untouched: true, ..HostHint::default() });
+        crawl.host_freed.notify_one();
+        // It comes again, as when robots.txt has to be read.
+        return (FetchOutcome::RobotsFirst, false);
+    }
     let (outcome, hint) = request(crawl, lease, tape).await;
     crawl.frontier.request_finished(lease.id, hint);
     crawl.host_freed.notify_one();
@@ -213,6 +219,18 @@ async fn fetch(crawl: &Crawl, lease: &Lease, tape: &mut Tape) -> (FetchOutcome, 
     let (outcome, hint) = request(crawl, lease, tape).await;
     turn.hint = hint;
     (outcome, true)
+}
+
+/// Whether the address of a lease's host may be asked now. Which address that is, is only known once the name was looked up, so a host's first lease
+/// can come too early.
+async fn has_turn_at_address(crawl: &Crawl, lease: &Lease) -> bool {
+    if crawl.spec().frontier.ip_delay.is_zero() {
+        return true;
+    }
+    match crawl.fetcher.address_of(lease.url()).await {
+        Some(address) => crawl.frontier.resolved(lease.url().host(), address),
+        None => true,
+    }
 }
 
 /// The next turn of a host, if nobody else has it and it is worth waiting for.

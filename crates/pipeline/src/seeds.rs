@@ -14,7 +14,7 @@ use webloom_frontier::FjallFrontier;
 use webloom_model::vocab::{http, wl};
 use webloom_model::{FetchKind, FrontierError, Lease, LinkCandidate, PageUrl, UrlStage};
 
-use crate::crawl::CrawlError;
+use crate::crawl::{CrawlError, SEEDS_AT_ONCE};
 use crate::joined::Joining;
 use crate::past::Past;
 use crate::spec::CrawlSpec;
@@ -130,19 +130,31 @@ fn tell(crawl: &Crawl, line: String) {
 }
 
 impl Crawl {
-    /// What became of the seeds that gave no page, of the first `max` of them in the order of the specification.
-    pub fn seeds_without_page(&self, max: usize) -> Result<Vec<SeedEnd>, CrawlError> {
+    /// What became of the seeds that gave no page, of the first `max` of them in the order of the specification, and how many more there are.
+    /// Those that only wait for their turn are among them if there is no page at all.
+    pub fn seeds_without_page(&self, max: usize) -> Result<(Vec<SeedEnd>, usize), CrawlError> {
         let (spec, past) = (self.spec(), self.past());
-        let mut ends = Vec::new();
-        for seed in &spec.seeds {
-            if ends.len() >= max {
-                break;
-            }
-            if let Some(reason) = reason(&past, &spec, seed)? {
-                ends.push(SeedEnd { seed: seed.clone(), reason });
+        let has_pages = self.frontier.counts().indexed > 0;
+        let (mut ends, mut more) = (Vec::new(), 0);
+        for seeds in spec.seeds.chunks(SEEDS_AT_ONCE) {
+            for (seed, stage) in seeds.iter().zip(self.frontier.stages(seeds)?) {
+                let has_ended = match stage {
+                    Some(UrlStage::Indexed { .. }) => continue,
+                    Some(UrlStage::Queued | UrlStage::Leased) => false,
+                    _ => true,
+                };
+                if !has_ended && has_pages {
+                    continue;
+                }
+                let Some(reason) = reason(&past, &spec, seed)? else { continue };
+                if ends.len() < max {
+                    ends.push(SeedEnd { seed: seed.clone(), reason });
+                } else {
+                    more += 1;
+                }
             }
         }
-        Ok(ends)
+        Ok((ends, more))
     }
 }
 

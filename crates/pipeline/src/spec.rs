@@ -252,7 +252,7 @@ impl RawSpec {
         let seeds: Vec<PageUrl> =
             reader.parsed_list("seeds", |text| PageUrl::parse(text).map_err(|e| e.to_string()));
         let sources = reader.list("sources", read_source);
-        let delay = reader.duration("politeness.delay");
+        let delay = reader.pause("politeness.delay");
         let workers = match reader.count("work.workers") {
             0 => std::thread::available_parallelism().map_or(2, usize::from),
             given => given,
@@ -260,8 +260,8 @@ impl RawSpec {
         let attempts_max = u32::try_from(reader.count("fetch.attempts_max").max(1)).unwrap_or(u32::MAX);
         let frontier = FrontierConfig {
             host_delay: delay,
-            domain_delay: reader.optional_duration("politeness.domain_delay").unwrap_or(delay),
-            ip_delay: reader.duration("politeness.ip_delay"),
+            domain_delay: reader.optional_pause("politeness.domain_delay").unwrap_or(delay),
+            ip_delay: reader.pause("politeness.ip_delay"),
             slow_factor: u32::try_from(reader.count("politeness.slow_factor")).unwrap_or(u32::MAX),
             slow_delay_max: reader.duration("politeness.slow_delay_max"),
             crawl_delay_max: reader.duration("politeness.crawl_delay_max"),
@@ -732,7 +732,7 @@ mod tests {
                 `sedes`: there is no such field; did you mean `seeds`?
                 `seeds`: `ftp://b.example/` cannot be crawled: the scheme is `ftp`, not http or https
                 `seeds`: `7` is not a text in quotes
-                `politeness.delay`: "soon" is not valid; write a duration such as "500ms", "1s", "2m" or "1h"
+                `politeness.delay`: "soon" is not valid; write a duration of a day at most, such as "500ms", "1s" or "2m"
                 `fetch.allow_private`: "yes" is not valid; write true or false
                 `fetch.resolve`: `nonsense` is not a resolve rule: there is no `=`; write PATTERN=ADDRESS or PATTERN=ADDRESS:PORT
                 `fetch.body_bytes_max`: "lots" is not valid; write a size such as "64 KiB" or "16 MiB", or a number of bytes

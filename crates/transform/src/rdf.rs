@@ -167,7 +167,14 @@ pub(crate) fn read_rdf_xml(base: &PageUrl, text: &str, sink: &mut Sink<'_>) {
     let mut document = Resumed { text: &text, head: 0, skipped: 0, markup };
     for _ in 0..MISTAKES_MAX {
         let (error, position) = match read_rdf_xml_until_mistake(base, &document, sink) {
-            Ok(()) => return,
+            Ok(()) => {
+                // The parser takes any end for the end.
+                if xml_guard::Outline::of(&text).is_open {
+                    let message = "the document ends within an element; what follows is missing";
+                    sink.diagnose(Diagnostic::warning(CODE, message).at_line(newlines(text.as_bytes()) + 1));
+                }
+                return;
+            }
             Err(mistake) => mistake,
         };
         let position = document.original(position);

@@ -369,6 +369,7 @@ fn rss_1_0_is_rdf_and_broken_rss_1_0_is_still_a_feed() {
             # Tom & Jerry
             # One Words
             ! warning: line 2: error while escaping character at range 4..11: Cannot find ';' after '&' [rdf-xml-syntax]
+            ! warning: line 3: the document ends within an element; what follows is missing [rdf-xml-syntax]
             ! warning: line 2: a `&` that begins no reference [xml-syntax]
             ! warning: line 3: the document ends before </rdf:RDF> [xml-syntax]
         "#]],

@@ -326,10 +326,7 @@ async fn run(
     let summary = summary?;
     let elapsed = counters.elapsed();
     let mut report = CrawlReport { summary, elapsed, counters, seeds: Vec::new(), more_seeds: 0 };
-    if summary.counts.indexed == 0 {
-        report.seeds = crawl.seeds_without_page(SEEDS_TOLD_MAX)?;
-        report.more_seeds = crawl.control().spec().seeds.len().saturating_sub(report.seeds.len());
-    }
+    (report.seeds, report.more_seeds) = crawl.seeds_without_page(SEEDS_TOLD_MAX)?;
     if let Some(at_end) = at_end {
         at_end(&report)?;
     }
@@ -484,7 +481,7 @@ pub struct CrawlReport {
     pub elapsed: Duration,
     /// What was counted.
     pub counters: Arc<Counters>,
-    /// Why there is no page of a seed, when there is none at all; of the first seeds.
+    /// Why there is no page of a seed, of the first such seeds.
     pub seeds: Vec<SeedEnd>,
     /// Seeds beyond those.
     pub more_seeds: usize,
@@ -539,7 +536,8 @@ impl CrawlReport {
             text.push_str(&format!("archived: {} records, {size}\n", with_commas(archived)));
         }
         if !self.seeds.is_empty() {
-            text.push_str("no page came of the seeds:\n");
+            let which = if counts.indexed == 0 { "the seeds" } else { "these seeds" };
+            text.push_str(&format!("no page came of {which}:\n"));
         }
         for SeedEnd { seed, reason } in &self.seeds {
             text.push_str(&format!("  {}: {}\n", one_line(seed.as_str()), one_line(reason)));

@@ -265,11 +265,16 @@ fn read_name(text: &str, score: Option<f32>) -> Result<Entry, String> {
         let url = PageUrl::parse(text).map_err(|problem| problem.to_string())?;
         return Ok(Entry::Url(Injection { url, score, blacklisted: false }));
     }
-    if text.contains(['/', '?', '#', ':', '@']) {
+    let is_address = text.starts_with('[') && text.ends_with(']');
+    if text.contains(['/', '?', '#', '@']) || text.contains(':') && !is_address {
         return Err(format!("`{}` is neither the name of a host nor a URL with its scheme", told(text)));
     }
     // A host in the form that URLs have it in.
     let url = PageUrl::parse(&format!("http://{text}/")).map_err(|problem| problem.to_string())?;
+    if url.host().starts_with('.') {
+        let problem = "a ban is of one host; `scope.exclude` takes expressions";
+        return Err(format!("`{}` is not the name of a host: {problem}", told(text)));
+    }
     Ok(Entry::Host(url.host().to_owned()))
 }
 
@@ -502,6 +507,8 @@ mod tests {
             ),
             ("/private\nhttp://a.example/", 1, "neither the name of a host nor a URL"),
             ("a.example:8080\nhttp://a.example/", 1, "neither the name of a host nor a URL"),
+            (".a.example\nhttp://a.example/", 1, "a ban is of one host"),
+            ("*.a.example\nhttp://a.example/", 1, "`*.a.example` is not a host name"),
             (r#"[{"uri": "http://a.example/"}, {"url": "http://a.example/"}]"#, 1, "unknown field `uri`"),
             (r#"[{"url": "http://a.example/"}, {"url": 7}]"#, 2, "`{\"url\": 7}`: invalid type: integer `7`"),
             (

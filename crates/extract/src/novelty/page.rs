@@ -54,12 +54,12 @@ impl JudgedPage<'_> {
     }
 
     /// How many of the word runs hold no word of the page's own URL.
-    pub(super) fn not_its_own(&self, runs: &[u64], numbers_alike: bool) -> usize {
+    pub(super) fn not_its_own(&self, runs: &[u64], dates_alike: bool) -> usize {
         let own = OwnWords::of(self.url);
         let mut others = runs.to_vec();
         let mut before = [0_u64; 2];
         let mut own_before = [false; 2];
-        for_each_word(self.text.as_bytes(), numbers_alike, |word| {
+        for_each_word(self.text.as_bytes(), dates_alike, |word| {
             let is_own = own.contains(word);
             if is_own || own_before[0] || own_before[1] {
                 let run = mix(run_of(before, word));
@@ -72,10 +72,10 @@ impl JudgedPage<'_> {
     }
 
     /// The words of the page and of its title, without those of its URL where there are others.
-    pub(super) fn other_words(&self, numbers_alike: bool) -> u64 {
+    pub(super) fn other_words(&self, dates_alike: bool) -> u64 {
         let own = OwnWords::of(self.url);
         let (mut all, mut others, mut others_count) = (0, 0, 0);
-        for_each_word(self.text.as_bytes(), numbers_alike, |word| {
+        for_each_word(self.text.as_bytes(), dates_alike, |word| {
             all = follow(all, word);
             if !own.contains(word) {
                 others = follow(others, word);
@@ -84,22 +84,22 @@ impl JudgedPage<'_> {
         });
         // A page of a dictionary may have nothing but the word that its URL has.
         let words = if others_count < OTHER_WORDS_MIN { all } else { others };
-        follow(words, self.title_words(numbers_alike))
+        follow(words, self.title_words(dates_alike))
     }
 
-    fn title_words(&self, numbers_alike: bool) -> u64 {
-        self.title.map_or(0, |title| self.literal(title, numbers_alike))
+    fn title_words(&self, dates_alike: bool) -> u64 {
+        self.title.map_or(0, |title| self.literal(title, dates_alike))
     }
 
     /// What the page is beside its text: title, pictures, data, what is shown in its place, the hosts of others that it leads to. Where else its links lead makes
     /// no difference, for a trap never leads to the same place twice.
-    pub(super) fn beside_words(&self, numbers_alike: bool) -> u64 {
+    pub(super) fn beside_words(&self, dates_alike: bool) -> u64 {
         let triples = &self.triples[..self.triples.len().min(STATEMENTS_MAX)];
         let related = self.related(triples);
         let data = || triples.iter().filter(|triple| !self.is_link(triple, &related));
         let step = data().count().div_ceil(STATEMENTS_CHOSEN_MAX).max(1);
         let mut marks: Vec<u64> =
-            data().step_by(step).map(|triple| self.statement(triple, numbers_alike)).collect();
+            data().step_by(step).map(|triple| self.statement(triple, dates_alike)).collect();
         let domain = self.url.pay_level_domain();
         let hosts = self.plain_links.iter().filter_map(|target| host_of(target));
         marks.extend(
@@ -108,7 +108,7 @@ impl JudgedPage<'_> {
         marks.extend(self.shown_instead.iter().map(|target| self.iri(target)));
         marks.sort_unstable();
         marks.dedup();
-        marks.into_iter().fold(self.title_words(numbers_alike), follow)
+        marks.into_iter().fold(self.title_words(dates_alike), follow)
     }
 
     /// The targets of links with a relation. The page that this one is the same as is none of them.
@@ -144,7 +144,7 @@ impl JudgedPage<'_> {
         }
     }
 
-    fn statement(&self, triple: &Triple, numbers_alike: bool) -> u64 {
+    fn statement(&self, triple: &Triple, dates_alike: bool) -> u64 {
         /// Blank nodes are named after the page, so their names tell nothing.
         const NAMELESS: u64 = 1;
         let subject = match &triple.subject {
@@ -154,7 +154,7 @@ impl JudgedPage<'_> {
         let predicate = triple.predicate.as_str();
         let object = match &triple.object {
             Term::NamedNode(node) => self.iri(node.as_str()),
-            Term::Literal(literal) => self.literal(literal.value(), numbers_alike),
+            Term::Literal(literal) => self.literal(literal.value(), dates_alike),
             #[allow(
                 unreachable_patterns,
                 reason = "terms of RDF 1.2 appear when a crate in the build asks for them"
@@ -179,11 +179,11 @@ impl JudgedPage<'_> {
     }
 
     /// The words of a literal. That the page has words of its URL for a name makes it a page of its own; that it spells the path, does not.
-    fn literal(&self, text: &str, numbers_alike: bool) -> u64 {
+    fn literal(&self, text: &str, dates_alike: bool) -> u64 {
         let text = &text[..text.floor_char_boundary(LITERAL_BYTES_MAX)];
         let mut words = 0;
         let mut take = |text: &str| {
-            for_each_word(text.as_bytes(), numbers_alike, |word| words = follow(words, word));
+            for_each_word(text.as_bytes(), dates_alike, |word| words = follow(words, word));
         };
         match self.spelt_path(text) {
             Some(path) => text.split(&*path).for_each(take),
@@ -470,8 +470,9 @@ mod tests {
             (
                 "is a calendar",
                 Box::new(|number| {
-                    let url = format!("http://trap.example/{}/{}", 2000 + number, number % 12 + 1);
-                    Sketch::at(&url).title(format!("Month {} of {number}", number % 12 + 1)).text("No events")
+                    let (year, month) = (1900 + number, number % 12 + 1);
+                    let url = format!("http://trap.example/{year}/{month}");
+                    Sketch::at(&url).title(format!("Month {month} of {year}")).text("No events")
                 }),
             ),
             (

@@ -23,7 +23,8 @@ impl DomainSet {
 
 /// True when the host or one of its parents is listed.
 pub(super) fn is_within(host: &str, is_listed: impl Fn(&str) -> bool) -> bool {
-    let mut name = host;
+    // `example.org.` is the whole name of `example.org`.
+    let mut name = host.strip_suffix('.').unwrap_or(host);
     loop {
         if is_listed(name) {
             return true;
@@ -61,6 +62,7 @@ mod tests {
             ("http://mydocs.example.org/", false),
             ("http://www.example.net/", true),
             ("http://example.net/", true),
+            ("http://www.example.net./", true),
             ("http://[::1]:8080/", true),
             ("http://10.0.0.1/", true),
             ("http://10.0.0.2/", false),

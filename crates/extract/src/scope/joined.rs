@@ -19,16 +19,21 @@ struct Names {
     names: RwLock<BTreeSet<String>>,
 }
 
+/// `example.org.` is the whole name of `example.org`.
+fn whole_name(host: &str) -> &str {
+    host.strip_suffix('.').unwrap_or(host)
+}
+
 impl Joined {
     /// Adds a name. False when it was there.
     pub(super) fn insert(&self, name: &str) -> bool {
-        let new = self.0.names.write().insert(name.to_ascii_lowercase());
+        let new = self.0.names.write().insert(whole_name(name).to_ascii_lowercase());
         self.0.any.store(true, Relaxed);
         new
     }
 
     pub(super) fn has_host(&self, host: &str) -> bool {
-        self.0.any.load(Relaxed) && self.0.names.read().contains(host)
+        self.0.any.load(Relaxed) && self.0.names.read().contains(whole_name(host))
     }
 
     pub(super) fn has_domain_of(&self, host: &str) -> bool {

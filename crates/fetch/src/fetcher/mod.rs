@@ -9,9 +9,11 @@ mod request;
 mod robots;
 
 use std::fmt;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
+use http::StatusCode;
 use http::header::{
     ACCEPT, ACCEPT_ENCODING, ACCEPT_LANGUAGE, CONTENT_TYPE, ETAG, HeaderMap, HeaderName, HeaderValue,
     IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED, USER_AGENT,
@@ -20,8 +22,8 @@ use tokio::sync::Semaphore;
 use tokio::time::sleep;
 use webloom_model::FetchError;
 use webloom_model::{
-    Clock, FetchOutcome, FetchedPage, HostHint, Lease, LeaseId, LinkCandidate, NotFetched, PageUrl, Purpose,
-    Redirect, Reservation, Unchanged, Validators,
+    Clock, Diagnostic, FetchOutcome, FetchedPage, HostHint, Lease, LeaseId, LinkCandidate, NotFetched,
+    PageUrl, Purpose, Redirect, Reservation, Unchanged, Validators,
 };
 
 use crate::bandwidth::Bandwidth;
@@ -244,6 +246,15 @@ impl Fetcher {
         }
     }
 
+    /// The address that a host is likely to be asked at; nothing when that is not known, or somebody else asks for us.
+    pub async fn address_of(&self, url: &PageUrl) -> Option<IpAddr> {
+        if self.config.proxy.is_some() {
+            return None;
+        }
+        let addresses = self.resolver.resolve(url.host(), url.port()).await.ok()?;
+        addresses.first().map(SocketAddr::ip)
+    }
+
     /// What has been done so far.
     pub fn stats(&self) -> FetchStats {
         self.counters.snapshot()
@@ -378,7 +389,11 @@ impl Fetcher {
         let remote = connection.remote.ip();
         let read = self.read_body(url, &headers, body, connection, &limits, unwanted).await;
         self.note(tape, exchange, started, read.as_ref());
-        let read = read?;
+        let mut read = read?;
+        if status == StatusCode::PARTIAL_CONTENT && !headers::is_all_of_it(&headers) {
+            let message = "the server sent a part (206), though all of it was asked for";
+            read.diagnostics.push(Diagnostic::warning("body-ended-early", message));
+        }
         Ok(FetchedPage {
             url: url.clone(),
             status: status.as_u16(),

@@ -189,6 +189,18 @@ async fn bodies_that_end_early_keep_what_came() {
         let outcome = fetch(&site.fetcher(), "http://example.org/").await;
         assert_eq!(outcome, r#"200 "half" ["body-ended-early"]"#, "{head} {body}");
     }
+    for (range, expected) in [
+        ("bytes 0-3/100", r#"206 "half" ["body-ended-early"]"#),
+        ("bytes 4-7/8", r#"206 "half" ["body-ended-early"]"#),
+        ("bytes 0-3/*", r#"206 "half" ["body-ended-early"]"#),
+        ("half of it", r#"206 "half" ["body-ended-early"]"#),
+        ("bytes 0-3/4", r#"206 "half" []"#),
+    ] {
+        let head =
+            format!("HTTP/1.1 206 Partial Content\r\nContent-Range: {range}\r\nContent-Length: 4\r\n\r\n");
+        let site = Site::doing(vec![send(head + "half"), Step::Close]).await;
+        assert_eq!(fetch(&site.fetcher(), "http://example.org/").await, expected, "{range}");
+    }
     let zipped = encode("gzip", &noise(50_000)).await;
     let head =
         format!("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: {}\r\n\r\n", zipped.len());

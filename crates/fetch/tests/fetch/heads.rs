@@ -52,7 +52,7 @@ async fn statuses_mean_what_they_mean() {
     for (status, headers, expected) in [
         ("200 OK", "", r#"200 "body" []"#),
         ("203 Non-Authoritative", "", r#"203 "body" []"#),
-        ("206 Partial Content", "", r#"206 "body" []"#),
+        ("206 Partial Content", "", r#"206 "body" ["body-ended-early"]"#),
         ("299 Whatever", "", r#"299 "body" []"#),
         ("300 Multiple Choices", "Location: /x", "not fetched: answered 300"),
         ("304 Not Modified", "", "not fetched: answered 304"),

@@ -71,14 +71,24 @@ fn hosts_of_an_address_share_its_clock<F: Frontier>(open: &impl Open<F>) {
     let bench = Bench::new(open, FrontierConfig { ip_delay: SECOND * 3, ..FrontierConfig::default() });
     bench.offer(&["http://a.example/1", "http://a.example/2"]);
     let lease = bench.lease_one();
-    bench.frontier.resolved("a.example", ADDRESS);
+    assert!(bench.frontier.resolved("a.example", ADDRESS));
     bench.offer(&["http://b.example/1"]);
     let other = bench.lease_one();
-    bench.frontier.resolved("b.example", ADDRESS);
-    bench.finish(&other);
+    assert!(!bench.frontier.resolved("b.example", ADDRESS), "somebody is asking there");
+    let untouched = HostHint { untouched: true, ..HostHint::default() };
+    bench.frontier.request_finished(other.id, untouched);
+    bench.settle(&other, SettlementKind::Returned);
+    assert!(bench.lease(9).is_empty(), "it stands in the row of the address now");
     bench.finish(&lease);
+    // Nor is a host let through whose address is heard of in its pause.
+    bench.offer(&["http://c.example/1"]);
+    let early = bench.lease_one();
+    assert!(!bench.frontier.resolved("c.example", ADDRESS), "the address rests");
+    bench.frontier.request_finished(early.id, untouched);
+    bench.settle(&early, SettlementKind::Returned);
     bench.expect_pause(SECOND * 3);
-    bench.lease_one();
+    let lease = bench.lease_one();
+    assert!(bench.frontier.resolved(lease.url().host(), ADDRESS));
 }
 
 fn a_slow_host_is_asked_less<F: Frontier>(open: &impl Open<F>) {

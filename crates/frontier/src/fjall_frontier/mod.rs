@@ -751,8 +751,9 @@ impl Frontier for FjallFrontier {
         self.core.lock().scheduler.counts()
     }
 
-    fn resolved(&self, host: &str, address: IpAddr) {
-        self.core.lock().scheduler.resolved(host, address);
+    fn resolved(&self, host: &str, address: IpAddr) -> bool {
+        let now = self.clock.now();
+        self.core.lock().scheduler.resolved(host, address, now)
     }
 
     fn inject(&self, injections: &[Injection]) -> Result<InjectionReport, FrontierError> {

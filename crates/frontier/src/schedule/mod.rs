@@ -187,9 +187,35 @@ impl Scheduler {
     pub fn set_config(&mut self, config: FrontierConfig, now: Instant) {
         let heads_per_host = self.config.heads_per_host;
         self.config = FrontierConfig { heads_per_host, ..config };
+        let (domain_delay, ip_delay) = (self.config.domain_delay, self.config.ip_delay);
+        // What was put off for longer than it would be now comes earlier.
+        for domain in self.domains.iter_mut().flatten() {
+            domain.not_before = domain.not_before.min(Some(after(now, domain_delay)));
+        }
+        for address in self.addresses.values_mut() {
+            address.not_before = address.not_before.min(Some(after(now, ip_delay)));
+        }
         let ids: Vec<HostId> = self.host_ids.values().copied().collect();
         for id in ids {
+            self.shorten_pause(id, now);
             self.refresh(id, now);
+        }
+    }
+
+    /// Has a host wait no longer than if it had been asked now, or than it wishes itself.
+    fn shorten_pause(&mut self, id: HostId, now: Instant) {
+        let Self { config, hosts, domains, .. } = self;
+        let Some(host) = hosts[id.0 as usize].as_mut() else { return };
+        let latest =
+            Some(after(now, host.manners.delay(config).max(config.ip_delay))).max(host.manners.held_until);
+        if host.not_before <= latest {
+            return;
+        }
+        host.not_before = latest;
+        if let Some(turn) = host.turn.take()
+            && let Some(domain) = domains[host.domain.0 as usize].as_mut()
+        {
+            domain.hosts.remove((turn, id));
         }
     }
 
@@ -435,19 +461,23 @@ impl Scheduler {
         }
     }
 
-    /// Learns the address of a host that is in memory.
-    pub fn resolved(&mut self, name: &str, ip: IpAddr) {
-        let Some(&id) = self.host_ids.get(name) else { return };
+    /// Learns the address of a host that is in memory. False when a request under way to the host has no turn there.
+    pub fn resolved(&mut self, name: &str, ip: IpAddr, now: Instant) -> bool {
+        let Some(&id) = self.host_ids.get(name) else { return true };
         let host = self.host_mut(id);
         if host.manners.address != Some(ip) {
             host.manners.address = Some(ip);
             host.unsaved = true;
         }
-        // A request that is under way without a clock of its address gets one.
-        if host.asking && host.asking_address.is_none() {
-            host.asking_address = Some(ip);
-            self.addresses.entry(ip).or_default().asking += 1;
+        if !host.asking || host.asking_address.is_some() {
+            return true;
         }
+        // A request that is under way without a clock of its address gets one.
+        host.asking_address = Some(ip);
+        let delayed = !self.config.ip_delay.is_zero();
+        let address = self.addresses.entry(ip).or_default();
+        address.asking += 1;
+        !delayed || address.asking == 1 && address.not_before <= Some(now)
     }
 
     fn begin_request(&mut self, id: HostId) {
@@ -467,7 +497,7 @@ impl Scheduler {
         }
         if let Some(ip) = hint.remote {
             let name = self.host(id).name.clone();
-            self.resolved(&name, ip);
+            self.resolved(&name, ip, now);
         }
         let Self { config, hosts, .. } = self;
         let Some(host) = hosts[id.0 as usize].as_mut() else { return };

@@ -20,8 +20,6 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
 
 use memmap2::Mmap;
 
@@ -39,8 +37,6 @@ const FENCE_BYTES: usize = 8;
 const SUM_BYTES: usize = 4;
 /// Keys that are looked at ahead of being searched for.
 const LOOK_AHEAD: usize = 64;
-/// A look at so many keys takes some microseconds where they are in memory, and one that has to wait for the disk a hundred: beyond this, several had to.
-const LOOK_MAX: Duration = Duration::from_micros(200);
 /// How far from where it is guessed a key mostly is.
 const NEAR: usize = 3;
 const TRAILER_BYTES: usize = 40;
@@ -48,8 +44,6 @@ const MAGIC: [u8; 4] = *b"wlsr";
 const VERSION: u32 = 5;
 /// Bytes read or written at once when a run is gone through from end to end.
 const STREAM_BYTES: usize = 256 * 1024;
-/// What a system fetches from the disk at least.
-const PAGE_BYTES: usize = 4096;
 /// Bytes after which what was written is sent to the disk, so that nobody else's write waits behind gigabytes of ours.
 const SYNC_BYTES: u64 = 32 << 20;
 
@@ -61,8 +55,6 @@ pub(crate) struct Run {
     keys: Mapped,
     fences: Mapped,
     top: Top,
-    /// True while looks have to wait for the disk, because there is less memory than there are keys.
-    cold: AtomicBool,
     /// Records.
     pub count: u64,
     /// Covers the log from here
@@ -150,7 +142,7 @@ impl Run {
         let keys = Mapped::new(&file, 0..layout.positions)?;
         let fences = Mapped::new(&file, layout.fences..layout.trailer)?;
         let top = Top::of(fences.records())?;
-        Ok(Self { path, file, keys, fences, top, cold: AtomicBool::new(false), count, from, to })
+        Ok(Self { path, file, keys, fences, top, count, from, to })
     }
 
     /// Tells all keys until somebody says no.
@@ -185,18 +177,10 @@ impl Run {
             for ((guess, blocks), (key, _)) in guesses.iter_mut().zip(&blocks).zip(some) {
                 *guess = self.guess(block_of(fences, blocks, key.high), key.high);
             }
-            let guesses = &guesses[..some.len()];
-            if self.cold.load(Ordering::Relaxed) {
-                self.keys.ask_for::<KEY_BYTES>(
-                    guesses.iter().map(|guess| guess.saturating_sub(NEAR)..guess + NEAR),
-                );
-            }
-            let began = Instant::now();
-            for &guess in guesses {
+            for &guess in &guesses[..some.len()] {
                 looks ^= first_byte(keys, guess.saturating_sub(NEAR)) ^ first_byte(keys, guess + NEAR);
             }
             std::hint::black_box(looks);
-            self.cold.store(began.elapsed() > LOOK_MAX, Ordering::Relaxed);
             for (&guess, &(key, asker)) in guesses.iter().zip(some) {
                 let number = lower_bound(keys, key.short(), guess);
                 match keys.get(number) {
@@ -608,22 +592,6 @@ impl Mapped {
 
     fn records<const BYTES: usize>(&self) -> &[[u8; BYTES]] {
         self.0.as_deref().map_or(&[], |bytes| bytes.as_chunks().0)
-    }
-
-    /// Has the disk fetch what some ranges of records need, all of it at the same time, and does not wait for it. Where that cannot be said, each is
-    /// waited for when it is looked at.
-    fn ask_for<const BYTES: usize>(&self, ranges: impl Iterator<Item = Range<usize>>) {
-        #[cfg(unix)]
-        if let Some(map) = &self.0 {
-            let mut asked = 0;
-            for records in ranges {
-                let (begin, end) = (records.start * BYTES, (records.end * BYTES).min(map.len()));
-                if begin.max(asked) < end {
-                    let _ = map.advise_range(memmap2::Advice::WillNeed, begin, end - begin);
-                    asked = end.next_multiple_of(PAGE_BYTES);
-                }
-            }
-        }
     }
 }
 

@@ -41,8 +41,13 @@ impl<'a> Reader<'a> {
         self.required(key, DURATION, as_duration)
     }
 
-    pub(super) fn optional_duration(&mut self, key: &str) -> Option<Duration> {
-        self.optional(key, DURATION, as_duration)
+    /// A pause between requests. Who writes one of weeks means something else.
+    pub(super) fn pause(&mut self, key: &str) -> Duration {
+        self.required(key, PAUSE, as_pause)
+    }
+
+    pub(super) fn optional_pause(&mut self, key: &str) -> Option<Duration> {
+        self.optional(key, PAUSE, as_pause)
     }
 
     pub(super) fn bytes(&mut self, key: &str) -> usize {
@@ -147,6 +152,13 @@ const DURATION: &str = "a duration such as \"500ms\", \"1s\", \"2m\" or \"1h\"";
 
 pub(crate) fn as_count(value: &Value) -> Option<usize> {
     value.as_integer().and_then(|number| usize::try_from(number).ok())
+}
+
+const PAUSE: &str = "a duration of a day at most, such as \"500ms\", \"1s\" or \"2m\"";
+const PAUSE_MAX: Duration = Duration::from_secs(24 * 60 * 60);
+
+fn as_pause(value: &Value) -> Option<Duration> {
+    as_duration(value).filter(|pause| *pause <= PAUSE_MAX)
 }
 
 pub(crate) fn as_duration(value: &Value) -> Option<Duration> {

@@ -162,9 +162,9 @@ impl LiveCrawl {
 
     /// What there is to say when nothing is left to fetch and there is no page.
     fn without_page(&self) -> String {
-        let ends = self.crawl.seeds_without_page(SEEDS_TOLD_MAX).unwrap_or_else(|error| {
+        let (ends, _) = self.crawl.seeds_without_page(SEEDS_TOLD_MAX).unwrap_or_else(|error| {
             tracing::warn!(%error, "what became of the seeds cannot be told");
-            Vec::new()
+            Default::default()
         });
         let ends: Vec<String> =
             ends.iter().map(|SeedEnd { seed, reason }| format!("; {seed}: {reason}")).collect();

@@ -347,11 +347,13 @@ fn has_literal_content(tag: &[u8]) -> bool {
 pub(super) struct Outline {
     pub root_end: usize,
     children: Vec<(usize, usize)>,
+    /// True when the text ends before the root does.
+    pub is_open: bool,
 }
 
 impl Outline {
     pub(super) fn of(text: &str) -> Self {
-        let mut outline = Self { root_end: 0, children: Vec::new() };
+        let mut outline = Self { root_end: 0, children: Vec::new(), is_open: false };
         let mut depth = 0_usize;
         let mut child_start = 0;
         for markup in markup(text) {
@@ -374,6 +376,7 @@ impl Outline {
                 MarkupKind::Empty | MarkupKind::Other => {}
             }
         }
+        outline.is_open = depth > 0;
         outline
     }
 
