@@ -4,6 +4,7 @@
 //! Nothing but RDF is taken; tables and maps are no business of ours.
 
 use serde::Deserialize;
+use serde_json::Value;
 use webloom_fetch::Wanted;
 use webloom_model::PageUrl;
 
@@ -24,23 +25,11 @@ struct Answer {
     result: Option<Catalogue>,
 }
 
+/// Its data sets are looked at one by one: among thousands, that were filled in by many hands, some are not as they should be.
 #[derive(Debug, Deserialize)]
 struct Catalogue {
     #[serde(default)]
-    results: Vec<DataSet>,
-}
-
-#[derive(Debug, Deserialize)]
-struct DataSet {
-    #[serde(default)]
-    resources: Vec<Resource>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Resource {
-    url: Option<String>,
-    format: Option<String>,
-    mimetype: Option<String>,
+    results: Vec<Value>,
 }
 
 /// Reads the next page of the catalogue.
@@ -55,7 +44,8 @@ pub(super) async fn step(crawl: &Crawl, state: &SourceState) -> Result<Step, Tro
     };
     let count = catalogue.results.len() as u64;
     let offset = state.offset + count;
-    let resources = catalogue.results.iter().flat_map(|data_set| &data_set.resources);
+    let resources =
+        catalogue.results.iter().filter_map(|data_set| data_set.get("resources")?.as_array()).flatten();
     Ok(Step {
         // A portal may give fewer than it was asked for, so only nothing is the end.
         done: count == 0 || offset >= DATA_SETS_MAX,
@@ -66,10 +56,16 @@ pub(super) async fn step(crawl: &Crawl, state: &SourceState) -> Result<Step, Tro
 }
 
 /// The source that a resource is, if it is one.
-fn source(resource: &Resource) -> Option<SourceSpec> {
-    let url = PageUrl::parse(resource.url.as_deref()?.trim()).ok()?;
-    let kind = [&resource.format, &resource.mimetype].into_iter().flatten().find_map(|name| kind(name))?;
+fn source(resource: &Value) -> Option<SourceSpec> {
+    let url = PageUrl::parse(resource.get("url")?.as_str()?.trim()).ok()?;
+    let names = ["format", "mimetype"].iter().filter_map(|field| resource.get(field)).flat_map(names);
+    let kind = names.filter_map(Value::as_str).find_map(kind)?;
     Some(SourceSpec { kind, url })
+}
+
+/// One name, or a list of them.
+fn names(value: &Value) -> &[Value] {
+    value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice)
 }
 
 /// What portals call RDF.
@@ -139,6 +135,28 @@ mod tests {
         ] {
             let url = request(&PageUrl::parse(portal).unwrap(), 200).unwrap();
             assert!(url.as_str().starts_with(base) && url.as_str().contains("start=200"), "{url}");
+        }
+    }
+
+    #[test]
+    fn odd_resources_cost_themselves() {
+        for (resource, expected) in [
+            (r#"{"url": " http://a.example/d.nt ", "format": "NT"}"#, Some("dump=http://a.example/d.nt")),
+            (
+                r#"{"url": "http://a.example/q", "format": ["CSV", "SPARQL"]}"#,
+                Some("sparql=http://a.example/q"),
+            ),
+            (
+                r#"{"url": "http://a.example/d", "format": null, "mimetype": "text/turtle"}"#,
+                Some("dump=http://a.example/d"),
+            ),
+            (r#"{"url": 7, "format": "NT"}"#, None),
+            (r#"{"url": "http://a.example/d", "format": {"name": "NT"}}"#, None),
+            ("null", None),
+            ("[]", None),
+        ] {
+            let source = source(&serde_json::from_str(resource).unwrap()).map(|source| source.to_string());
+            assert_eq!(source.as_deref(), expected, "{resource}");
         }
     }
 

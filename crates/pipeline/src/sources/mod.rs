@@ -26,6 +26,7 @@ use webloom_fetch::{Tape, Wanted};
 use webloom_index::{Batch, GraphWrite};
 use webloom_model::{
     FetchError, FetchOutcome, FetchedPage, HostHint, Lease, LeaseId, LinkCandidate, NotFetched, PageUrl,
+    Severity,
 };
 use webloom_transform::transform;
 
@@ -375,13 +376,14 @@ async fn follow(
     Err(Trouble::Final(format!("it is more than {REQUESTS_MAX} requests away")))
 }
 
-/// The quads of an answer, read like a page's.
-async fn read(crawl: &Crawl, page: FetchedPage) -> Result<Vec<Quad>, Trouble> {
+/// The quads of an answer, read like a page's, and what of it could not be read.
+async fn read(crawl: &Crawl, page: FetchedPage) -> Result<(Vec<Quad>, Option<String>), Trouble> {
     let spec = spec_of(crawl);
     let read = crawl.cpu.run(move || transform(&detect(page), &spec.transform));
     let graph =
         read.await.map_err(|panicked| Trouble::Final(format!("it broke a reader: {}", panicked.0)))?;
-    Ok(graph.quads)
+    let problem = graph.diagnostics.iter().find(|diagnostic| diagnostic.severity != Severity::Note);
+    Ok((graph.quads, problem.map(ToString::to_string)))
 }
 
 #[cfg(test)]

@@ -23,8 +23,13 @@ pub(super) async fn step(crawl: &Crawl, state: &SourceState) -> Result<Step, Tro
     };
     let page = ask(crawl, place, &Wanted { accept: ACCEPT_RDF, bytes_max: BYTES_MAX, timeout: None }).await?;
     let url = page.url.clone();
-    let quads = read(crawl, page).await?;
-    let mut step = Step { done: true, ..named(&quads, &url) };
+    let (quads, remark) = read(crawl, page).await?;
+    if let Some(remark) = &remark
+        && quads.is_empty()
+    {
+        return Err(Trouble::Final(format!("there is no RDF in it: {remark}")));
+    }
+    let mut step = Step { done: true, remark, ..named(&quads, &url) };
     step.triples = store(crawl, &url, quads.into_iter().map(Triple::from).collect())?;
     Ok(step)
 }

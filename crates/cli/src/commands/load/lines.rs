@@ -81,7 +81,9 @@ impl LineLot {
         };
         let in_graphs = source.format == RdfFormat::NQuads;
         let bytes = text.as_bytes();
-        let (mut at, mut number) = (0, lines_before);
+        // A byte order mark is no part of the first line.
+        let mark = if lines_before == 0 && text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+        let (mut at, mut number) = (mark, lines_before);
         while at < bytes.len() {
             let end = memchr(b'\n', &bytes[at..]).map_or(bytes.len(), |length| at + length);
             let mut cursor = Cursor { bytes, at, end, made: &mut lot.made, scope };

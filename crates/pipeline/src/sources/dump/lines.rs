@@ -22,12 +22,16 @@ pub(super) struct Lines<R> {
     /// What was read and not parsed: the beginning of a line.
     held: Vec<u8>,
     parsed: VecDeque<Result<Quad, RdfParseError>>,
+    has_begun: bool,
     is_over: bool,
 }
 
+/// Editors of one system put it in front of text. It is no part of the first line.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 impl<R: Read> Lines<R> {
     pub fn new(stream: R, format: RdfFormat) -> Self {
-        Self { stream, format, held: Vec::new(), parsed: VecDeque::new(), is_over: false }
+        Self { stream, format, held: Vec::new(), parsed: VecDeque::new(), has_begun: false, is_over: false }
     }
 
     /// Reads on, and parses all whole lines that are there.
@@ -48,7 +52,10 @@ impl<R: Read> Lines<R> {
         };
         let rest = self.held.split_off(lines);
         let lines = std::mem::replace(&mut self.held, rest);
-        match self.parse(&lines) {
+        let mark = if self.has_begun { None } else { lines.strip_prefix(BYTE_ORDER_MARK) };
+        let lines = mark.unwrap_or(&lines);
+        self.has_begun = true;
+        match self.parse(lines) {
             Ok(quads) => self.parsed.extend(quads.into_iter().map(Ok)),
             Err(_) => {
                 for line in lines.split(is_end) {
@@ -121,7 +128,8 @@ mod tests {
     #[test]
     fn a_mistake_costs_its_line() {
         for (lines, bytes) in (0..60).flat_map(|lines| [1, 7, 50, 10_000].map(|bytes| (lines, bytes))) {
-            let text: Vec<u8> = (0..lines).flat_map(line).collect();
+            let mark = if lines % 2 == 0 { BYTE_ORDER_MARK } else { b"" };
+            let text: Vec<u8> = mark.iter().copied().chain((0..lines).flat_map(line)).collect();
             let read: Vec<_> = Lines::new(Slowly(&text, bytes), RdfFormat::NTriples).collect();
             let of = |kinds: &[usize]| (0..lines).filter(|number| kinds.contains(&(number % 7))).count();
             let count =
