@@ -5,6 +5,7 @@
 //! status, the body. When to fetch is the frontier's business; what the bytes are is detection's. Start at
 //! [`Fetcher::fetch`]; `robots.rs` and `request.rs` hold the parts.
 
+mod hops;
 mod request;
 mod robots;
 
@@ -36,6 +37,7 @@ use crate::stats::Counters;
 use crate::tape::Tape;
 use crate::unwanted::UnwantedTypes;
 use crate::{FetchConfig, FetchSetupError, FetchStats, Preference, Resolve, RobotsStore, headers};
+use hops::HopTurns;
 use request::{Answer, Failure, version_name};
 
 /// Data first. Only servers of Linked Data have Turtle or RDF/XML to offer, so nobody else answers otherwise than to a browser.
@@ -68,6 +70,7 @@ pub struct Fetcher {
     resolver: RuledResolver,
     robots_store: Arc<dyn RobotsStore>,
     robots_cache: RobotsCache,
+    hop_turns: HopTurns,
     clock: Arc<dyn Clock>,
     connector: Connector,
     pool: Pool,
@@ -136,6 +139,7 @@ impl Fetcher {
             resolver: RuledResolver { rules: config.resolve.clone(), inner: resolver },
             robots_store,
             robots_cache: RobotsCache::new(config.robots_cache_bytes),
+            hop_turns: HopTurns::default(),
             clock,
             connector: Connector::new(&config, Arc::clone(&counters))?,
             pool: Pool::new(config.pool_idle, config.pool_connections_max),

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use jiff::Timestamp;
 use tokio::time::sleep;
 use webloom_model::{FetchError, FetchOutcome, HostHint, Lease, NotFetched, PageUrl, Purpose};
 
@@ -17,6 +18,16 @@ use crate::headers;
 use crate::robots::{KnownRobots, ROBOTS_BYTES_MAX, RobotsClass, RobotsRecord};
 use crate::stats::count;
 use crate::tape::Tape;
+
+const ROBOTS_PATH: &str = "/robots.txt";
+
+/// How a robots.txt was come by.
+enum Asked {
+    /// It was asked for.
+    Now,
+    /// Redirects led to one that is known.
+    Known,
+}
 
 impl Fetcher {
     /// What is known of the origin's robots.txt, if it is known and fresh.
@@ -50,13 +61,17 @@ impl Fetcher {
 
     /// How long the record may still be believed; nothing when it is stale.
     pub(super) fn robots_fresh_for(&self, known: &KnownRobots) -> Option<Duration> {
-        let fresh = match known.class {
+        self.fresh_for(known.class, known.fetched_at)
+    }
+
+    fn fresh_for(&self, class: RobotsClass, fetched_at: Timestamp) -> Option<Duration> {
+        let fresh = match class {
             RobotsClass::Found => self.config.robots_fresh,
             RobotsClass::Missing => self.config.robots_missing_fresh,
             RobotsClass::Unreachable => self.config.robots_unreachable_fresh,
         };
         // A record from the future is one written before somebody set the clock back.
-        let age = Duration::try_from(self.clock.wall().duration_since(known.fetched_at)).unwrap_or_default();
+        let age = Duration::try_from(self.clock.wall().duration_since(fetched_at)).unwrap_or_default();
         fresh.checked_sub(age).filter(|left| !left.is_zero())
     }
 
@@ -71,9 +86,11 @@ impl Fetcher {
         let mut record = self.no_robots();
         let asked = self.ask_for_robots(lease.url(), &mut record, &mut hint, tape).await;
         // The record is as old as the answer, not as the question.
-        record.fetched_at = self.clock.wall();
+        if !matches!(asked, Ok(Asked::Known)) {
+            record.fetched_at = self.clock.wall();
+        }
         let outcome = match asked {
-            Ok(()) => FetchOutcome::RobotsFirst,
+            Ok(_) => FetchOutcome::RobotsFirst,
             Err(Failure { outcome, untouched: true }) => {
                 // Nobody was asked, so there is nothing to remember about the host's robots.txt.
                 hint.untouched = true;
@@ -95,11 +112,11 @@ impl Fetcher {
     }
 
     /// Asks for the robots.txt of a URL's origin, whatever is known of it, for somebody who wants to read it. Nothing is
-    /// remembered.
+    /// remembered of that origin.
     pub async fn fetch_robots_of(&self, url: &PageUrl) -> Result<RobotsRecord, String> {
         let mut record = self.no_robots();
         match self.ask_for_robots(url, &mut record, &mut HostHint::default(), &mut Tape::off()).await {
-            Ok(()) => Ok(record),
+            Ok(_) => Ok(record),
             Err(failure) => Err(match failure.outcome {
                 FetchOutcome::Failed(error) => error.to_string(),
                 FetchOutcome::NotFetched(reason) => reason.to_string(),
@@ -125,11 +142,22 @@ impl Fetcher {
         record: &mut RobotsRecord,
         hint: &mut HostHint,
         tape: &mut Tape,
-    ) -> Result<(), Failure> {
+    ) -> Result<Asked, Failure> {
         let unreachable = |reason: String| Failure::touched(FetchError::Protocol { reason });
-        let mut url = url.join("/robots.txt").map_err(|problem| unreachable(problem.to_string()))?;
+        let host = url.host();
+        let mut url = url.join(ROBOTS_PATH).map_err(|problem| unreachable(problem.to_string()))?;
+        let mut turn = None;
         for hop in 0..=self.config.robots_redirects_max {
             if hop > 0 {
+                // Whoever waits for one host must not hold another.
+                drop(turn.take());
+                if url.host() != host {
+                    turn = Some(self.hop_turns.take(url.host()).await);
+                    if let Some(known) = self.robots_at(&url) {
+                        *record = known;
+                        return Ok(Asked::Known);
+                    }
+                }
                 sleep(self.config.robots_hop_delay).await;
             }
             count(&self.counters.robots_requests, 1);
@@ -159,14 +187,17 @@ impl Fetcher {
                     }
                     record.class = RobotsClass::Found;
                     record.body = read.bytes;
-                    return Ok(());
+                    if turn.is_some() {
+                        self.keep_for_others(&url, record);
+                    }
+                    return Ok(Asked::Now);
                 }
                 301 | 302 | 303 | 307 | 308 => {
                     let target = headers::redirect_target(&url, &answer.headers);
                     self.discard(&url, answer, tape).await;
                     match target {
                         Ok(target) => url = target,
-                        Err(_) => return Ok(()),
+                        Err(_) => return Ok(Asked::Now),
                     }
                 }
                 // 429 is a 4xx by number only: the host has a robots.txt and is busy. 407 is the word of a proxy.
@@ -178,12 +209,35 @@ impl Fetcher {
                 }
                 _ => {
                     self.discard(&url, answer, tape).await;
-                    return Ok(());
+                    if turn.is_some() {
+                        self.keep_for_others(&url, record);
+                    }
+                    return Ok(Asked::Now);
                 }
             }
         }
         // Redirects without end: RFC 9309 lets this count as missing.
-        Ok(())
+        Ok(Asked::Now)
+    }
+
+    /// What is known of the robots.txt at this very place, if it was answered and is fresh.
+    fn robots_at(&self, url: &PageUrl) -> Option<RobotsRecord> {
+        if url.path_and_query() != ROBOTS_PATH {
+            return None;
+        }
+        let record = RobotsRecord::from_bytes(&self.robots_store.get(&url.origin())?)?;
+        let answered = record.class != RobotsClass::Unreachable;
+        (answered && self.fresh_for(record.class, record.fetched_at).is_some()).then_some(record)
+    }
+
+    /// Remembers what a host answered for its own robots.txt when others led there.
+    fn keep_for_others(&self, url: &PageUrl, record: &RobotsRecord) {
+        if url.path_and_query() == ROBOTS_PATH {
+            let record = RobotsRecord { fetched_at: self.clock.wall(), ..record.clone() };
+            self.robots_store.put(&url.origin(), &record.to_bytes());
+            let known = KnownRobots::new(&record, &self.config.robots_agent);
+            self.robots_cache.put(&url.origin(), Arc::new(known));
+        }
     }
 
     /// What to answer while robots.txt cannot be had: to be tried again, or given up.

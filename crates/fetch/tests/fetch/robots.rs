@@ -192,6 +192,34 @@ async fn robots_redirects_are_followed() {
     assert_eq!(fetch(&fetcher, "http://example.org/a").await, r#"200 "page" []"#);
 }
 
+/// Many hosts of a provider redirect to one robots.txt: it is asked for once, and by one at a time.
+#[tokio::test]
+async fn a_robots_txt_that_many_hosts_lead_to_is_asked_for_once() {
+    for (last, expected) in [
+        (ok("", b"User-agent: *\nDisallow: /a"), "not fetched: robots.txt forbids it"),
+        (answer("404 Not Found", "", b""), r#"200 "page" []"#),
+    ] {
+        let script = move |request: &Request<'_>| match (request.host, request.path) {
+            ("shared.example", "/robots.txt") => {
+                vec![Step::Pause(Duration::from_millis(50)), send(last.clone())]
+            }
+            (_, "/robots.txt") => {
+                vec![send(answer("301 Moved", "Location: http://shared.example/robots.txt", b""))]
+            }
+            _ => vec![send(ok("", b"page"))],
+        };
+        let site = Site::serve(script).await;
+        let fetcher = site.fetcher_with(obey);
+        let urls: Vec<String> = (0..12).map(|host| format!("http://h{host}.example/a")).collect();
+        let asked = urls.iter().map(|url| fetch(&fetcher, url));
+        assert_eq!(futures_util::future::join_all(asked).await, ["robots first"; 12]);
+        assert_eq!(site.paths().len(), 13, "{:?}", site.paths());
+        assert_eq!(fetch(&fetcher, &urls[7]).await, expected);
+        // What the host said is known for its own pages, too.
+        assert_eq!(fetch(&fetcher, "http://shared.example/a").await, expected);
+    }
+}
+
 #[tokio::test]
 async fn a_robots_redirect_to_nowhere_leaves_robots_unreachable() {
     #[derive(Debug)]

@@ -30,6 +30,7 @@ pub enum Step {
 /// What a server sees of a request.
 pub struct Request<'a> {
     pub path: &'a str,
+    pub host: &'a str,
     /// Which connection it came over, from 0.
     pub connection: usize,
     /// Which request it is on that connection, from 0.
@@ -138,8 +139,10 @@ async fn converse(
         };
         let head = String::from_utf8(received.drain(..end).collect()).unwrap();
         let path = head.split(' ').nth(1).unwrap_or_default().to_owned();
+        let host =
+            head.lines().find_map(|line| line.to_ascii_lowercase().strip_prefix("host: ").map(str::to_owned));
         requests.lock().push(head);
-        for step in script(&Request { path: &path, connection, nth }) {
+        for step in script(&Request { path: &path, host: &host.unwrap_or_default(), connection, nth }) {
             let sent = match step {
                 Step::Send(bytes) => stream.write_all(&bytes).await,
                 Step::Pause(duration) => {
