@@ -24,6 +24,7 @@ pub(super) fn check<F: Frontier>(open: &impl Open<F>) {
     a_page_is_fetched_again_when_asked_for(open);
     what_gave_no_page_is_tried_again(open);
     limits_change_at_once(open);
+    a_shorter_delay_shortens_pauses(open);
     validators_come_back(open);
 }
 
@@ -351,6 +352,26 @@ fn limits_change_at_once<F: Frontier>(open: &impl Open<F>) {
     bench.settle(&bench.lease_one(), SettlementKind::Indexed);
     change(&|limits| limits.depth_max = Some(0));
     assert_eq!(bench.offer_at(1, &["http://a.example/5"]).too_deep, 1);
+}
+
+fn a_shorter_delay_shortens_pauses<F: Frontier>(open: &impl Open<F>) {
+    let (host_delay, domain_delay) = (SECOND * 60, SECOND * 60);
+    let bench = Bench::new(open, FrontierConfig { host_delay, domain_delay, ..FrontierConfig::default() });
+    bench.offer(&["http://a.example/1", "http://a.example/2", "http://a.example/3"]);
+    let delay = |delay: Duration| {
+        let mut limits = bench.frontier.limits();
+        (limits.host_delay, limits.domain_delay) = (delay, delay);
+        bench.frontier.set_limits(&limits).expect("limits");
+    };
+    bench.finish(&bench.lease_one());
+    delay(SECOND * 2);
+    bench.expect_pause(SECOND * 2);
+    // What a host wishes itself stays.
+    let hint = HostHint { retry_after: Some(SECOND * 30), ..HostHint::default() };
+    bench.finish_with(&bench.lease_one(), hint);
+    delay(SECOND);
+    bench.expect_pause(SECOND * 30);
+    bench.lease_one();
 }
 
 fn validators_come_back<F: Frontier>(open: &impl Open<F>) {

@@ -230,6 +230,14 @@ mod tests {
     }
 
     #[test]
+    fn pauses_are_of_a_day_at_most() {
+        for (text, is_one) in [("0", true), ("24h", true), ("25h", false), ("18446744073709551615ms", false)]
+        {
+            assert_eq!(as_pause(&Value::from(text)).is_some(), is_one, "{text}");
+        }
+    }
+
+    #[test]
     fn sizes() {
         for (value, expected) in [
             (Value::from("64 KiB"), Some(65536)),
