@@ -154,7 +154,8 @@ impl Default for FetchConfig {
             body_idle_timeout: Duration::from_secs(20),
             body_timeout: Duration::from_secs(120),
             header_bytes_max: 64 << 10,
-            header_count_max: 1000,
+            // Room for all of them is made for each head, 64 bytes a field.
+            header_count_max: 256,
             body_wire_bytes_max: 16 << 20,
             body_bytes_max: 16 << 20,
             compression_ratio_max: 256,
