@@ -9,7 +9,6 @@
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use toml::Table;
 use tracing::warn;
 use webloom_frontier::FjallFrontier;
 use webloom_model::{Frontier, FrontierError};
@@ -112,6 +111,6 @@ impl std::fmt::Debug for Depth {
 
 /// The depth that the specification in a directory says; none when it says none.
 fn written(data: &DataDir) -> Option<u32> {
-    let table = std::fs::read_to_string(data.spec()).ok()?.parse::<Table>().ok()?;
+    let table = data.written_spec()?;
     u32::try_from(table.get("scope")?.get("max_depth")?.as_integer()?).ok()
 }

@@ -8,7 +8,6 @@ use std::collections::HashSet;
 use std::sync::atomic::Ordering::Relaxed;
 
 use oxrdf::Term;
-use toml::Table;
 use webloom_extract::Refusal;
 use webloom_frontier::FjallFrontier;
 use webloom_model::vocab::{http, wl};
@@ -113,7 +112,7 @@ pub(crate) fn visit_new_seeds(
 
 /// The seeds of the specification in a directory; nothing when there is none.
 fn written_seeds(data: &DataDir) -> Option<HashSet<PageUrl>> {
-    let table = std::fs::read_to_string(data.spec()).ok()?.parse::<Table>().ok()?;
+    let table = data.written_spec()?;
     let seeds = table.get("seeds")?.as_array()?.iter();
     Some(seeds.filter_map(|seed| PageUrl::parse(seed.as_str()?).ok()).collect())
 }

@@ -66,6 +66,11 @@ impl DataDir {
         self.0.join("crawl.toml")
     }
 
+    /// What that specification says, as written; nothing when there is none.
+    pub(crate) fn written_spec(&self) -> Option<toml::Table> {
+        std::fs::read_to_string(self.spec()).ok()?.parse().ok()
+    }
+
     /// What was received: WARC files.
     pub fn archive(&self) -> PathBuf {
         self.0.join("archive")

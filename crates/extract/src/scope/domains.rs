@@ -21,10 +21,14 @@ impl DomainSet {
     }
 }
 
+/// `example.org.` is the whole name of `example.org`.
+pub(super) fn without_root(host: &str) -> &str {
+    host.strip_suffix('.').unwrap_or(host)
+}
+
 /// True when the host or one of its parents is listed.
 pub(super) fn is_within(host: &str, is_listed: impl Fn(&str) -> bool) -> bool {
-    // `example.org.` is the whole name of `example.org`.
-    let mut name = host.strip_suffix('.').unwrap_or(host);
+    let mut name = without_root(host);
     loop {
         if is_listed(name) {
             return true;

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use parking_lot::RwLock;
 
-use super::domains::is_within;
+use super::domains::{is_within, without_root};
 
 /// Names that joined. Clones share them, so that whoever has a scope knows what joined since.
 #[derive(Debug, Clone, Default)]
@@ -19,21 +19,16 @@ struct Names {
     names: RwLock<BTreeSet<String>>,
 }
 
-/// `example.org.` is the whole name of `example.org`.
-fn whole_name(host: &str) -> &str {
-    host.strip_suffix('.').unwrap_or(host)
-}
-
 impl Joined {
     /// Adds a name. False when it was there.
     pub(super) fn insert(&self, name: &str) -> bool {
-        let new = self.0.names.write().insert(whole_name(name).to_ascii_lowercase());
+        let new = self.0.names.write().insert(without_root(name).to_ascii_lowercase());
         self.0.any.store(true, Relaxed);
         new
     }
 
     pub(super) fn has_host(&self, host: &str) -> bool {
-        self.0.any.load(Relaxed) && self.0.names.read().contains(whole_name(host))
+        self.0.any.load(Relaxed) && self.0.names.read().contains(without_root(host))
     }
 
     pub(super) fn has_domain_of(&self, host: &str) -> bool {
